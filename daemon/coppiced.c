@@ -139,6 +139,13 @@ static int print_checked(const cop_config *config, const char *const *reset)
 		(void)fprintf(stderr, "coppiced: %s\n", diag.message[0] != '\0' ? text : cop_err_text(err));
 		return EXIT_FAILURE;
 	}
+	const char *exposed;
+	for (size_t i = 0; (exposed = cop_config_exposed(config, i)) != NULL; i++)
+		(void)fprintf(stderr,
+		        "coppiced: warning: %s is not encrypted and can be reached from other machines: whoever does "
+		        "may "
+		        "do everything\n",
+		        exposed);
 	for (size_t i = 0; i < config->model_count; i++) {
 		const cop_config_model *model = &config->models[i];
 		uint64_t bytes = cop_config_model_bytes(model);

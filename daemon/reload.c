@@ -65,6 +65,14 @@ static void take_certificate(cop_server *server, cop_config *next)
 		cop_api_set_certificate(server->api, &next->api_pair);
 }
 
+/* The same for keys of clients. */
+static void take_clients(cop_server *server, cop_config *next)
+{
+	const char *now = server->config->curve_clients;
+	if (now != NULL && next->curve_clients != NULL && strcmp(now, next->curve_clients) == 0)
+		cop_sockets_set_clients(&server->serving.sockets, server->config, &next->curve_access);
+}
+
 static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
 	cop_err err = cop_config_diff(server->config, next, changes);
@@ -75,6 +83,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	cop_config_apply(server->config, next);
 	take_tokens(server, next);
 	take_certificate(server, next);
+	take_clients(server, next);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
 	cop_refits_announce(&server->refits);

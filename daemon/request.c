@@ -9,6 +9,7 @@
 #include "daemon/reload.h"
 #include "daemon/report/explain_body.h"
 #include "daemon/report/status_body.h"
+#include "daemon/serve/permit.h"
 #include "wire/wire_context.h"
 #include "wire/wire_items.h"
 #include "wire/wire_keys.h"
@@ -36,6 +37,7 @@ typedef enum verb_models { ANY, NO_CANDIDATES, CANDIDATES, NONE_NEEDED } verb_mo
 struct verb {
 	const char *name;
 	verb_models models;
+	unsigned right;           /* that its sender's key needs */
 	cop_outbox_kind kind;     /* of its reply */
 	cop_event_handler *event; /* of one item; NULL: handle does it all */
 	handler *handle;          /* NULL: the event alone, timed as a decision if it is one */
@@ -165,21 +167,21 @@ static cop_err rollback(request *r, cop_wire_fault *fault) { return order(r, cop
 static cop_err freeze(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_freeze, fault); }
 
 static const verb verbs[] = {
-	{ "decide", NO_CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, NULL },
-	{ "rank", CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, NULL },
-	{ "feedback", ANY, COP_OUTBOX_FEEDBACK, cop_event_feedback, NULL },
-	{ "decide_batch", NO_CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, batch },
-	{ "rank_batch", CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, batch },
-	{ "feedback_batch", ANY, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch },
-	{ "activate", ANY, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
-	{ "explain", ANY, COP_OUTBOX_PLAIN, NULL, explain },
-	{ "status", NONE_NEEDED, COP_OUTBOX_PLAIN, NULL, status },
-	{ "checkpoint", NONE_NEEDED, COP_OUTBOX_PLAIN, NULL, checkpoint },
-	{ "reload", NONE_NEEDED, COP_OUTBOX_PLAIN, NULL, reload },
-	{ "refit", ANY, COP_OUTBOX_PLAIN, NULL, refit },
-	{ "promote", ANY, COP_OUTBOX_FEEDBACK, NULL, promote },
-	{ "rollback", ANY, COP_OUTBOX_FEEDBACK, NULL, rollback },
-	{ "freeze", ANY, COP_OUTBOX_FEEDBACK, NULL, freeze },
+	{ "decide", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL },
+	{ "rank", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL },
+	{ "feedback", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, NULL },
+	{ "decide_batch", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch },
+	{ "rank_batch", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch },
+	{ "feedback_batch", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch },
+	{ "activate", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
+	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
+	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
+	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
+	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
+	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit },
+	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote },
+	{ "rollback", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, rollback },
+	{ "freeze", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, freeze },
 };
 
 static bool frame_is(zmq_msg_t *frame, const char *text)
@@ -262,7 +264,11 @@ static cop_err read_request(request *r, cop_sockets_message *message, size_t fir
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_BUSY, "too many requests wait; expected to be sent again later");
 	r->verb = found;
-	return count < 2 ? COP_OK : find_model(r, &frame[1], fault);
+	cop_err err = count < 2 ? COP_OK : find_model(r, &frame[1], fault);
+	if (err != COP_OK)
+		return err;
+	const char *name = r->model == NULL ? "" : r->model->name;
+	return cop_permit_check(serving->durable->config->curve_access, &frame[0], found->right, name, fault);
 }
 
 static void put_error(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
@@ -278,6 +284,16 @@ static void put_error(cop_serving *serving, cop_sockets_message *message, size_t
 	cop_wire_reply_error_put(&serving->reply, fault->code, fault->message, &id, &seq);
 	serving->counts.errors++;
 	serving->counts.codes[fault->code]++;
+}
+
+/* Also an event of the log, when the sender's key has not the right. */
+static void refuse(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
+{
+	put_error(serving, message, first, fault);
+	const char *name = fault->code == COP_WIRE_FORBIDDEN ? cop_permit_name(&message->frame[first]) : NULL;
+	if (name != NULL)
+		cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
+		        "request_forbidden", "name=%.64s reason=\"%s\"", name, fault->message);
 }
 
 /* One reading of the clock for a message: it ends this one's time and begins the next one's. */
@@ -312,7 +328,7 @@ void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *m
 	if (err == COP_OK && serving->reply.err != COP_OK)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
 	if (err != COP_OK)
-		put_error(serving, message, first, &fault);
+		refuse(serving, message, first, &fault);
 	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
 	cop_outbox_item item = {
 		.socket = socket,

@@ -60,8 +60,11 @@ cop_err cop_server_open(
 		if (err != COP_OK)
 			cop_diag_message(diag, "signals: %s", strerror(errno));
 	}
+	const char *exposed;
+	for (size_t i = 0; err == COP_OK && (exposed = cop_config_exposed(server->config, i)) != NULL; i++)
+		cop_log_line(log, COP_LOG_WARNING, "insecure", "endpoint=\"%s\"", exposed);
 	if (err == COP_OK)
-		err = cop_sockets_open(&server->serving.sockets, server->config, diag);
+		err = cop_sockets_open(&server->serving.sockets, server->config, log, diag);
 	if (err == COP_OK)
 		err = cop_api_open(
 		        server->config, server->serving.sockets.context, COP_SOCKETS_API, log, &server->api, diag);

@@ -1,14 +1,16 @@
 /* Lines are taken apart at white space; every entry is checked before the next one. Looking up a token walks all
- * entries and all bytes of each, whatever matches. */
+ * entries and all bytes of each, whatever matches; looking up a name halves the entries, which are sorted at the end. */
 #include "daemon/config/access.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "wire/curve_key.h"
 
 #define LINE 4096 /* bytes of a line */
 #define GAPS " \t\r\n"
@@ -35,6 +37,7 @@ const char *cop_access_right_text(unsigned right)
 
 typedef struct reading {
 	const char *path;
+	cop_access_kind kind;
 	uint64_t line;
 	cop_access *access;
 	cop_diag *diag;
@@ -111,8 +114,10 @@ static cop_err read_entry(const reading *r, char *line, cop_access_entry *entry)
 		return refuse(r, "the number of words is wrong", "NAME TOKEN RIGHTS [MODELS]");
 	if (!is_name(name))
 		return refuse(r, "the name is wrong", "1 to 64 letters, digits, points, dashes and underscores");
-	if (!is_token(token))
+	if (r->kind == COP_ACCESS_TOKENS && !is_token(token))
 		return refuse(r, "the token is wrong", "16 to 256 printable characters without spaces");
+	if (r->kind == COP_ACCESS_KEYS && !cop_curve_key_is(token))
+		return refuse(r, "the key is wrong", "the 40 characters of a public key");
 	if (!read_rights(rights, &entry->rights))
 		return refuse(r, "the rights are wrong", "decide, feedback, read and admin divided by commas, or all");
 	(void)snprintf(entry->name, sizeof entry->name, "%s", name);
@@ -168,16 +173,24 @@ static cop_err read_lines(reading *r, FILE *file)
 }
 
 /* A secret that everybody of the machine can read is none. */
-static cop_err check_mode(const char *path, FILE *file, cop_diag *diag)
+static cop_err check_mode(const reading *r, FILE *file)
 {
 	struct stat info;
-	if (fstat(fileno(file), &info) == 0 && (info.st_mode & (S_IROTH | S_IWOTH)) == 0)
+	bool secret = r->kind == COP_ACCESS_TOKENS;
+	mode_t wrong = S_IWOTH | (secret ? S_IROTH : 0);
+	if (fstat(fileno(file), &info) == 0 && (info.st_mode & wrong) == 0)
 		return COP_OK;
-	cop_diag_of(diag, path, "everybody can read or write it; expected chmod o-rw");
+	cop_diag_of(r->diag, r->path, "everybody can %swrite it; expected chmod o-%sw", secret ? "read or " : "",
+	        secret ? "r" : "");
 	return COP_EIO;
 }
 
-cop_err cop_access_read(const char *path, cop_access **out, cop_diag *diag)
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const cop_access_entry *)a)->name, ((const cop_access_entry *)b)->name);
+}
+
+cop_err cop_access_read(const char *path, cop_access_kind kind, cop_access **out, cop_diag *diag)
 {
 	*out = NULL;
 	FILE *file = fopen(path, "re");
@@ -185,12 +198,13 @@ cop_err cop_access_read(const char *path, cop_access **out, cop_diag *diag)
 		cop_diag_of(diag, path, "%s", strerror(errno));
 		return COP_EIO;
 	}
-	reading r = { .path = path, .diag = diag, .access = cop_mem_alloc(1, sizeof *r.access) };
-	cop_err err = r.access == NULL ? COP_ENOMEM : check_mode(path, file, diag);
+	reading r = { .path = path, .kind = kind, .diag = diag, .access = cop_mem_alloc(1, sizeof *r.access) };
+	cop_err err = r.access == NULL ? COP_ENOMEM : check_mode(&r, file);
 	if (err == COP_OK)
 		err = read_lines(&r, file);
 	(void)fclose(file);
 	if (err == COP_OK) {
+		qsort(r.access->entries, r.access->count, sizeof *r.access->entries, compare_names);
 		*out = r.access;
 		return COP_OK;
 	}
@@ -230,6 +244,22 @@ const cop_access_entry *cop_access_find(const cop_access *access, const char *to
 		if (is_same(&access->entries[i], padded))
 			found = &access->entries[i];
 	return found;
+}
+
+const cop_access_entry *cop_access_named(const cop_access *access, const char *name)
+{
+	size_t low = 0, high = access->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(name, access->entries[middle].name);
+		if (order == 0)
+			return &access->entries[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
 }
 
 bool cop_access_allows(const cop_access_entry *entry, unsigned right, const char *model)

@@ -1,4 +1,4 @@
-/* daemon/config/access.h: who may do what: a file of names, secrets and rights.
+/* daemon/config/access.h: who may do what: a file of names, tokens or public keys of CURVE, and rights.
  *
  *     # NAME     TOKEN                             RIGHTS            [MODELS]
  *     checkout   ue6mu3Eiph7ohb0iechaiW5d          decide,feedback   front-page
@@ -15,6 +15,11 @@
 
 #include "base/err.h"
 
+typedef enum cop_access_kind {
+	COP_ACCESS_TOKENS, /* secrets */
+	COP_ACCESS_KEYS,   /* public keys: anybody may read the file */
+} cop_access_kind;
+
 #define COP_ACCESS_NAME      64 /* characters of a name */
 #define COP_ACCESS_LEAST     16 /* of a token */
 #define COP_ACCESS_MOST      256
@@ -30,23 +35,25 @@ enum {
 
 typedef struct cop_access_entry {
 	char name[COP_ACCESS_NAME + 1];
-	char token[COP_ACCESS_MOST + 1];
-	unsigned rights; /* COP_ACCESS_... */
-	char *models;    /* names divided by commas; NULL: all */
+	char token[COP_ACCESS_MOST + 1]; /* or key */
+	unsigned rights;                 /* COP_ACCESS_... */
+	char *models;                    /* names divided by commas; NULL: all */
 } cop_access_entry;
 
 typedef struct cop_access {
 	size_t count;
-	cop_access_entry *entries;
+	cop_access_entry *entries; /* by name */
 } cop_access;
 
 /* Caller frees with cop_access_free; on error *out is NULL and *diag names file and line. COP_EIO: it cannot be read, or
- * everybody can read it. COP_EFORMAT: a line is wrong, a name or token comes twice, or there is none. COP_ENOMEM. */
-COP_CHECK cop_err cop_access_read(const char *path, cop_access **out, cop_diag *diag);
+ * everybody can write it, or read tokens. COP_EFORMAT: a line is wrong, a name or token comes twice, or there is none. COP_ENOMEM. */
+COP_CHECK cop_err cop_access_read(const char *path, cop_access_kind kind, cop_access **out, cop_diag *diag);
 void cop_access_free(cop_access *access);
 
 /* Whose token it is (length bytes, borrowed); NULL: nobody's. */
 const cop_access_entry *cop_access_find(const cop_access *access, const char *token, size_t length);
+/* Whose name it is; NULL: nobody's. */
+const cop_access_entry *cop_access_named(const cop_access *access, const char *name);
 /* Whether the entry has the right for the model; model "": for all models. */
 bool cop_access_allows(const cop_access_entry *entry, unsigned right, const char *model);
 /* "decide" ... of one right. */

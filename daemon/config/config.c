@@ -383,6 +383,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	}
 	config->http_given = cfg_size(root, "http") != 0;
 	config->api_given = cfg_size(root, "api") != 0;
+	config->curve_given = cfg_size(root, "curve") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
 	fill_texts(reading, config);
 	reading->state_dir = config->state_dir;
@@ -531,6 +532,8 @@ void cop_config_free(cop_config *config)
 	}
 	cop_access_free(config->api_access);
 	cop_certificate_free(config->api_pair);
+	cop_access_free(config->curve_access);
+	explicit_bzero(config->curve_secret, sizeof config->curve_secret);
 	cop_mem_free(config->models);
 	cop_mem_free(config);
 }

@@ -16,12 +16,14 @@
 #include "daemon/config/access.h"
 #include "daemon/config/certificate.h"
 #include "online/model_options.h"
+#include "wire/curve_key.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
 #define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
 #define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* highest message_limit */
 #define COP_CONFIG_LISTENERS    8            /* addresses of section api */
+#define COP_CONFIG_ENDPOINT     256          /* characters of one */
 #define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
@@ -113,8 +115,12 @@ typedef struct cop_config {
 	char *api_certificate, *api_key; /* files as written, both or none: plain HTTP */
 	cop_certificate *api_pair;       /* what is in them, owned */
 	char *api_personalizer;          /* model of the personalizer's paths; NULL: a token's only model */
+	char *curve_key, *curve_clients; /* files as written; NULL: no section curve */
+	char curve_secret[COP_CURVE_KEY_ROOM];
+	cop_access *curve_access; /* public keys of clients, owned; NULL: no section curve */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
+	bool insecure; /* what other machines can reach may be in the clear */
 	uint64_t message_limit;
 	uint64_t queue_limit; /* of all that is queued */
 	bool journal_enabled, journal_compress;
@@ -123,9 +129,9 @@ typedef struct cop_config {
 	uint64_t journal_interval, journal_segment, journal_keep;
 	uint64_t checkpoint_every;
 	uint32_t checkpoint_keep;
-	bool journal_given, http_given, api_given; /* the file has such a section */
-	size_t model_count;                        /* >= 1 */
-	cop_config_model *models;                  /* in the file's order, names unique */
+	bool journal_given, http_given, api_given, curve_given; /* the file has such a section */
+	size_t model_count;                                     /* >= 1 */
+	cop_config_model *models;                               /* in the file's order, names unique */
 } cop_config;
 
 /* Whether an address ADDRESS:PORT of the section api cannot be reached from another machine. */
@@ -206,6 +212,13 @@ uint64_t cop_config_model_bytes(const cop_config_model *model);
 
 /* Whether the model's learner is that, one of COP_SETTING_OF_*. */
 bool cop_config_model_is(const cop_config_model *model, unsigned learner);
+
+/* An item of a list that connects is ENDPOINT, or "ENDPOINT server_key=KEY" where the peer is a server of CURVE: its
+ * endpoint, and the key, or NULL. */
+const char *cop_config_peer(const char *item, char endpoint[COP_CONFIG_ENDPOINT + 1]);
+
+/* Item i, from 0, of those that bind where other machines can reach them, in the clear; NULL: there are no more. */
+const char *cop_config_exposed(const cop_config *config, size_t i);
 
 /* The model of that name (length characters, borrowed), or NULL. */
 const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length);

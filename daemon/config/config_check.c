@@ -161,22 +161,65 @@ bool cop_config_is_loopback(const char *address)
 	return inet_pton(AF_INET, host, &four) == 1 && ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* Whether the section names a file of tokens, which is read into *out. */
-static bool read_tokens(cop_config_reading *reading, cfg_t *section, cop_access **out)
+/* The same of an endpoint that binds, where the interface may stand for its address. */
+static bool is_near(const char *endpoint)
+{
+	static const char tcp[] = "tcp://";
+	const char *address = endpoint + sizeof tcp - 1;
+	return strncmp(endpoint, tcp, sizeof tcp - 1) != 0 || strncmp(address, "lo:", 3) == 0 ||
+	       cop_config_is_loopback(address);
+}
+
+const char *cop_config_exposed(const cop_config *config, size_t i)
+{
+	for (size_t l = 0; l < LISTS && !config->curve_given; l++) {
+		const cop_config_list *list = list_at(config, l);
+		for (size_t j = 0; j < list->count && socket_lists[l].bind; j++)
+			if (!is_near(list->items[j]) && i-- == 0)
+				return list->items[j];
+	}
+	return NULL;
+}
+
+/* What other machines can reach is encrypted, or the file has it that it need not be. */
+static void check_exposed(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	for (size_t l = 0; l < LISTS && !config->curve_given && !config->insecure; l++) {
+		const cop_config_list *list = list_at(config, l);
+		for (size_t j = 0; j < list->count && socket_lists[l].bind; j++)
+			if (!is_near(list->items[j]))
+				cop_config_complain(reading,
+				        cop_config_line(cfg_getsec(root, "sockets"), socket_lists[l].option),
+				        socket_lists[l].option,
+				        "\"%s\" can be reached from other machines, expected a section curve, or "
+				        "insecure = "
+				        "true in section sockets",
+				        list->items[j]);
+	}
+}
+
+/* What reading the file that the option names came to. */
+static void judge_file(
+        cop_config_reading *reading, cfg_t *section, const char *option, cop_err err, const cop_diag *diag)
+{
+	char why[COP_LOG_LINE];
+	if (err == COP_OK)
+		return;
+	cop_diag_text(diag, why, sizeof why);
+	reading->out_of_memory |= err == COP_ENOMEM;
+	cop_config_complain(reading, cop_config_line(section, option), option, "%s", why);
+}
+
+/* Whether the section names a file of tokens, or keys, which is read into *out. */
+static bool read_access(
+        cop_config_reading *reading, cfg_t *section, const char *option, cop_access_kind kind, cop_access **out)
 {
 	char path[COP_CONFIG_PATH];
-	char why[COP_LOG_LINE];
 	cop_diag diag = { 0 };
-	if (!cop_config_has(section, "tokens"))
+	if (!cop_config_has(section, option))
 		return false;
-	if (!cop_config_locate(reading, section, "tokens", path))
-		return true;
-	cop_err err = cop_access_read(path, out, &diag);
-	if (err == COP_OK)
-		return true;
-	cop_diag_text(&diag, why, sizeof why);
-	reading->out_of_memory |= err == COP_ENOMEM;
-	cop_config_complain(reading, cop_config_line(section, "tokens"), "tokens", "%s", why);
+	if (cop_config_locate(reading, section, option, path))
+		judge_file(reading, section, option, cop_access_read(path, kind, out, &diag), &diag);
 	return true;
 }
 
@@ -203,13 +246,59 @@ static void read_certificate(cop_config_reading *reading, cfg_t *section, cop_ce
 	cop_config_complain(reading, cop_config_line(section, "certificate"), "certificate", "%s", why);
 }
 
+/* Publishers that the daemon connects to are known by their keys, which takes a key of one's own. */
+static void check_peers(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	const struct {
+		const char *option;
+		const cop_config_list *list;
+	} lists[] = { { "contexts_connect", &config->contexts_connect },
+		{ "feedback_connect", &config->feedback_connect } };
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		for (size_t j = 0; j < lists[i].list->count; j++) {
+			char endpoint[COP_CONFIG_ENDPOINT + 1];
+			const char *key = cop_config_peer(lists[i].list->items[j], endpoint);
+			bool tcp = strncmp(endpoint, "tcp://", 6) == 0;
+			bool near = !tcp || cop_config_is_loopback(endpoint + 6);
+			uint64_t line = cop_config_line(cfg_getsec(root, "sockets"), lists[i].option);
+			if (key != NULL && !config->curve_given)
+				cop_config_complain(reading, line, lists[i].option,
+				        "\"%s\" has a server_key, expected a section curve with a key of this daemon's "
+				        "own",
+				        endpoint);
+			else if (key == NULL && config->curve_given && !near)
+				cop_config_complain(reading, line, lists[i].option,
+				        "\"%s\" is on another machine, expected its server_key=KEY beside a section "
+				        "curve",
+				        endpoint);
+		}
+}
+
+static void check_curve(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	static const char *const options[] = { "key", "clients" };
+	char path[COP_CONFIG_PATH];
+	cop_diag diag = { 0 };
+	check_peers(reading, root, config);
+	if (!config->curve_given)
+		return;
+	cfg_t *section = cfg_getsec(root, "curve");
+	for (size_t i = 0; i < 2; i++)
+		if (!cop_config_has(section, options[i]))
+			cop_config_complain(reading, (uint64_t)section->line, options[i],
+			        "missing in section curve, expected a file");
+	(void)read_access(reading, section, "clients", COP_ACCESS_KEYS, &config->curve_access);
+	if (cop_config_locate(reading, section, "key", path))
+		judge_file(reading, section, "key", cop_curve_key_read(path, true, config->curve_secret, &diag), &diag);
+}
+
 static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	if (!config->api_given)
 		return;
 	cfg_t *section = cfg_getsec(root, "api");
 	const cop_config_list *listen = &config->api_listen;
-	bool open = !read_tokens(reading, section, &config->api_access);
+	bool open = !read_access(reading, section, "tokens", COP_ACCESS_TOKENS, &config->api_access);
 	read_certificate(reading, section, &config->api_pair);
 	if (cfg_size(section, "listen") == 0)
 		cop_config_complain(reading, (uint64_t)section->line, "listen",
@@ -242,6 +331,8 @@ void cop_config_check(cop_config_reading *reading, cfg_t *root, cop_config *conf
 		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
 		        "missing in section http, expected ADDRESS:PORT");
 	check_api(reading, root, config);
+	check_curve(reading, root, config);
+	check_exposed(reading, root, config);
 	check_memory(reading, root, config);
 	if (config->queue_limit < COP_CONFIG_QUEUE_SHARE * config->message_limit)
 		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "sockets"), "queue_limit"), "queue_limit",

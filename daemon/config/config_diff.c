@@ -204,6 +204,13 @@ cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_confi
 			(void)snprintf(where, sizeof where, "%s.", cop_config_sections[i].name);
 		err = diff_rules(where, &cop_config_sections[i], "", true, old, next, changes);
 	}
+	if (err == COP_OK && text_equal(old->curve_key, next->curve_key) &&
+	        strcmp(old->curve_secret, next->curve_secret) != 0) {
+		cop_config_change *change = cop_config_changes_add(changes, COP_CHANGE_RESTART, "");
+		err = change == NULL ? COP_ENOMEM : COP_OK;
+		if (change != NULL)
+			(void)snprintf(change->text, sizeof change->text, "curve.key: the file's key changed");
+	}
 	if (err == COP_OK)
 		err = diff_models(old, next, changes);
 	return err;

@@ -48,6 +48,11 @@ static const cop_setting api_rules[] = {
 	{ "personalizer", COP_KIND_TEXT, AT(api_personalizer) },
 	{ .name = NULL },
 };
+static const cop_setting curve_rules[] = {
+	{ "key", COP_KIND_TEXT, AT(curve_key) },
+	{ "clients", COP_KIND_TEXT, AT(curve_clients) },
+	{ .name = NULL },
+};
 static const cop_setting socket_rules[] = {
 	{ "requests", COP_KIND_BIND, AT(requests) },
 	{ "contexts_bind", COP_KIND_BIND, AT(contexts_bind) },
@@ -56,6 +61,7 @@ static const cop_setting socket_rules[] = {
 	{ "feedback_connect", COP_KIND_CONNECT, AT(feedback_connect) },
 	{ "feedback_pull_bind", COP_KIND_BIND, AT(feedback_pull_bind) },
 	{ "actions_bind", COP_KIND_BIND, AT(actions_bind) },
+	{ "insecure", COP_SETTING_FLAG, AT(insecure) },
 	{ "message_limit", COP_SETTING_SIZE, AT(message_limit), .low = KIB, .high = COP_CONFIG_WIRE_LIMIT },
 	{ "queue_limit", COP_SETTING_SIZE, AT(queue_limit), .low = MIB, .high = 1024 * GIB },
 	{ .name = NULL },
@@ -115,6 +121,7 @@ const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
 	{ "log", log_rules, NULL },
 	{ "http", http_rules, NULL },
 	{ "api", api_rules, NULL },
+	{ "curve", curve_rules, NULL },
 	{ "sockets", socket_rules, NULL },
 	{ "journal", journal_rules, NULL },
 	{ "checkpoint", checkpoint_rules, NULL },
@@ -204,5 +211,7 @@ bool cop_config_section_shown(const cop_config_section *section, const cop_confi
 		return config->http_given;
 	if (strcmp(section->name, "api") == 0)
 		return config->api_given;
+	if (strcmp(section->name, "curve") == 0)
+		return config->curve_given;
 	return strcmp(section->name, "journal") != 0 || config->journal_given;
 }

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 
 #define TEXT_MAX     1024
-#define ENDPOINT_MAX 256
 #define IPC_PATH_MAX 107 /* sun_path without its end */
 #define LIST_MAX     64
 #define TEXTS_MAX    (COP_SHARES_ARMS + 1) /* of one option; each kind refuses more */
@@ -55,15 +54,29 @@ static bool host_and_port(const char *text, bool any_host)
  * interface. It looks no host name up, not even localhost. */
 static bool bindable(const char *text)
 {
-	char host[ENDPOINT_MAX];
+	char host[COP_CONFIG_ENDPOINT];
 	struct in_addr address;
 	(void)snprintf(host, sizeof host, "%.*s", (int)(strrchr(text, ':') - text), text);
 	return host[0] == '*' || host[0] == '[' || inet_pton(AF_INET, host, &address) == 1 || if_nametoindex(host) != 0;
 }
 
-static bool endpoint_fits(const char *text, bool bind)
+const char *cop_config_peer(const char *item, char endpoint[COP_CONFIG_ENDPOINT + 1])
 {
-	if (!plain_text(text) || strlen(text) > ENDPOINT_MAX)
+	static const char word[] = " server_key=";
+	const char *key = strstr(item, word);
+	size_t length = key == NULL ? strlen(item) : (size_t)(key - item);
+	(void)snprintf(endpoint, COP_CONFIG_ENDPOINT + 1, "%.*s", (int)length, item);
+	return key == NULL ? NULL : key + sizeof word - 1;
+}
+
+static bool endpoint_fits(const char *item, bool bind)
+{
+	char text[COP_CONFIG_ENDPOINT + 1];
+	const char *key = cop_config_peer(item, text);
+	size_t length = strcspn(item, " ");
+	if (!plain_text(item) || length > COP_CONFIG_ENDPOINT || length != strlen(text))
+		return false;
+	if (key != NULL && (bind || !cop_curve_key_is(key) || strncmp(text, "tcp://", 6) != 0))
 		return false;
 	if (strncmp(text, "tcp://", 6) == 0)
 		return host_and_port(text + 6, bind) && (!bind || bindable(text + 6));
@@ -79,7 +92,8 @@ static void describe(const cop_setting *rule, char *out, size_t size)
 		[COP_KIND_BIND] =
 		        "tcp://ADDRESS:PORT with an address or interface of this machine or * for all (no host "
 		        "name), or ipc://PATH",
-		[COP_KIND_CONNECT] = "tcp://HOST:PORT or ipc://PATH",
+		[COP_KIND_CONNECT] =
+		        "tcp://HOST:PORT, perhaps followed by server_key=KEY of 40 characters, or ipc://PATH",
 		[COP_KIND_LISTENERS] = "ADDRESS:PORT, for example 127.0.0.1:5580",
 	};
 	if (rule->kind < COP_SETTING_OTHER)

@@ -41,20 +41,24 @@
 typedef struct connection {
 	uint64_t cookie; /* 0: none */
 	cop_inlet_kind kind;
-	bool ended; /* shut down */
+	cop_inlet_kind sealed; /* of an outgoing one, whose topics cannot be read if it is encrypted */
+	bool ended;            /* shut down */
 	uint32_t subscriptions;
 	cop_zmtp in;
-	cop_zmtp_rest *rest; /* of subscribers */
+	cop_zmtp_rest *rest; /* of subscribers in the clear */
+	char *name;          /* of a subscriber's key; NULL: not known */
 } connection;
 
 typedef struct endpoint {
 	cop_inlet_kind kind;
+	bool curve;
+	bool peer; /* connected to; text ends with its port */
 	char text[ENDPOINT];
 } endpoint;
 
 struct cop_inlet {
-	cop_zmtp_limits limits;
-	uint64_t share; /* of the budget */
+	cop_zmtp_limits limits, sealed; /* sealed: of encrypted subscribers */
+	uint64_t share;                 /* of the budget */
 	char (*models)[COP_CONFIG_NAME_MAX + 1];
 	size_t model_count;
 	endpoint *endpoints;
@@ -86,7 +90,8 @@ ssize_t recv(int fd, void *buffer, size_t length, int flags)
 
 const char *cop_inlet_reason_text(cop_inlet_reason reason)
 {
-	static const char *const texts[] = { "not_zmtp", "frame", "message", "memory", "subscriptions", "slow" };
+	static const char *const texts[] = { "not_zmtp", "frame", "message", "memory", "subscriptions", "clear", "key",
+		"slow" };
 	return texts[reason];
 }
 
@@ -99,6 +104,7 @@ cop_err cop_inlet_open(const cop_config *config, cop_inlet **out)
 		return COP_ENOMEM;
 	inlet->limits.frame_limit = config->message_limit + SLACK;
 	inlet->limits.message_limit = config->message_limit + 2 * SLACK;
+	inlet->sealed = (cop_zmtp_limits){ COP_ZMTP_SMALL, COP_ZMTP_SMALL + COP_ZMTP_FRAME_COST };
 	inlet->share = config->queue_limit / 4;
 	inlet->model_count = config->model_count;
 	inlet->models = cop_mem_alloc(config->model_count, sizeof *inlet->models);
@@ -123,8 +129,10 @@ void cop_inlet_close(cop_inlet *inlet)
 	if (inlet == NULL)
 		return;
 	(void)atomic_compare_exchange_strong(&active, &expected, NULL);
-	for (size_t i = 0; inlet->connections != NULL && i < inlet->room; i++)
+	for (size_t i = 0; inlet->connections != NULL && i < inlet->room; i++) {
 		cop_mem_free(inlet->connections[i].rest);
+		cop_mem_free(inlet->connections[i].name);
+	}
 	(void)pthread_mutex_destroy(&inlet->lock);
 	cop_mem_free(inlet->connections);
 	cop_mem_free(inlet->endpoints);
@@ -132,7 +140,7 @@ void cop_inlet_close(cop_inlet *inlet)
 	cop_mem_free(inlet);
 }
 
-cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, const char *text)
+static cop_err add_endpoint(cop_inlet *inlet, endpoint what, const char *text)
 {
 	endpoint *more = cop_mem_alloc(inlet->endpoint_count + 1, sizeof *more);
 	if (more == NULL)
@@ -140,13 +148,23 @@ cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, const char *text)
 	(void)pthread_mutex_lock(&inlet->lock);
 	if (inlet->endpoint_count > 0)
 		memcpy(more, inlet->endpoints, inlet->endpoint_count * sizeof *more);
-	more[inlet->endpoint_count].kind = kind;
+	more[inlet->endpoint_count] = what;
 	(void)snprintf(more[inlet->endpoint_count].text, ENDPOINT, "%s", text);
 	cop_mem_free(inlet->endpoints);
 	inlet->endpoints = more;
 	inlet->endpoint_count++;
 	(void)pthread_mutex_unlock(&inlet->lock);
 	return COP_OK;
+}
+
+cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, bool curve, const char *text)
+{
+	return add_endpoint(inlet, (endpoint){ .kind = kind, .curve = curve }, text);
+}
+
+cop_err cop_inlet_add_peer(cop_inlet *inlet, cop_inlet_kind kind, const char *text)
+{
+	return add_endpoint(inlet, (endpoint){ .kind = kind, .curve = true, .peer = true }, text);
 }
 
 static uint64_t cookie_of(int fd)
@@ -182,22 +200,51 @@ static bool address_of(int fd, char *text, char *any)
 	return true;
 }
 
+/* A host's name tells nothing about the address that it had: the port decides, and the greeting, whether a peer is one
+ * of CURVE's, and of which kind. */
+static void find_peer(const cop_inlet *inlet, int fd, connection *c)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t size = sizeof address;
+	char port[NI_MAXSERV];
+	if (inlet->endpoint_count == 0 || getpeername(fd, (struct sockaddr *)&address, &size) != 0 ||
+	        address.ss_family == AF_UNIX ||
+	        getnameinfo((struct sockaddr *)&address, size, NULL, 0, port, sizeof port, NI_NUMERICSERV) != 0)
+		return;
+	for (size_t i = 0; i < inlet->endpoint_count; i++) {
+		const char *colon = strrchr(inlet->endpoints[i].text, ':');
+		if (!inlet->endpoints[i].peer || colon == NULL || strcmp(colon + 1, port) != 0)
+			continue;
+		c->sealed = inlet->endpoints[i].kind;
+		c->in.seal = COP_ZMTP_GREETING;
+		return;
+	}
+}
+
 /* A socket that none of our endpoints has accepted is one that ZeroMQ has opened, if it is read on ZeroMQ's thread. */
-static cop_inlet_kind kind_of(const cop_inlet *inlet, int fd)
+static void find_kind(const cop_inlet *inlet, int fd, connection *c)
 {
 	char text[ENDPOINT], any[ENDPOINT], thread[16] = "";
 	if (address_of(fd, text, any))
-		for (size_t i = 0; i < inlet->endpoint_count; i++)
-			if (strcmp(inlet->endpoints[i].text, text) == 0 || strcmp(inlet->endpoints[i].text, any) == 0)
-				return inlet->endpoints[i].kind;
+		for (size_t i = 0; i < inlet->endpoint_count; i++) {
+			const endpoint *e = &inlet->endpoints[i];
+			if (e->peer || (strcmp(e->text, text) != 0 && strcmp(e->text, any) != 0))
+				continue;
+			c->kind = e->kind;
+			c->in.seal = e->curve ? COP_ZMTP_CURVE : COP_ZMTP_ANY;
+			return;
+		}
 	(void)prctl(PR_GET_NAME, thread);
-	return strncmp(thread, "ZMQbg", 5) == 0 ? COP_INLET_OUTGOING : COP_INLET_FOREIGN;
+	c->kind = strncmp(thread, "ZMQbg", 5) == 0 ? COP_INLET_OUTGOING : COP_INLET_FOREIGN;
+	if (c->kind == COP_INLET_OUTGOING)
+		find_peer(inlet, fd, c);
 }
 
 static void forget(cop_inlet *inlet, connection *c)
 {
 	inlet->unfinished -= c->in.cost;
 	cop_mem_free(c->rest);
+	cop_mem_free(c->name);
 	*c = (connection){ 0 };
 }
 
@@ -228,8 +275,8 @@ static connection *find(cop_inlet *inlet, int fd, uint64_t cookie)
 		return c;
 	if (c->cookie != 0)
 		forget(inlet, c);
-	c->kind = kind_of(inlet, fd);
-	if (c->kind == COP_INLET_ACTIONS) {
+	find_kind(inlet, fd, c);
+	if (c->kind == COP_INLET_ACTIONS && c->in.seal == COP_ZMTP_ANY) {
 		c->rest = cop_mem_alloc(1, sizeof *c->rest);
 		if (c->rest == NULL)
 			return NULL;
@@ -297,6 +344,7 @@ static bool wanted(const void *context, const uint8_t *topic, size_t length)
 static cop_inlet_reason reason_of(cop_zmtp_verdict verdict)
 {
 	return verdict == COP_ZMTP_NOT_ZMTP     ? COP_INLET_NOT_ZMTP
+	       : verdict == COP_ZMTP_CLEAR      ? COP_INLET_CLEAR
 	       : verdict == COP_ZMTP_LONG_FRAME ? COP_INLET_FRAME
 	                                        : COP_INLET_MESSAGE;
 }
@@ -315,27 +363,31 @@ static ssize_t take_subscriptions(cop_inlet *inlet, connection *c, uint8_t *buff
 
 static void add(cop_inlet *inlet, const connection *c, const cop_zmtp_done *done)
 {
-	bool out = c->kind == COP_INLET_OUTGOING;
-	if (done->messages == 0)
+	cop_inlet_kind kind = c->kind == COP_INLET_OUTGOING && c->in.seal == COP_ZMTP_CURVE ? c->sealed : c->kind;
+	bool out = kind == COP_INLET_OUTGOING;
+	if (done->messages == 0 || kind == COP_INLET_ACTIONS)
 		return;
 	atomic_store_explicit(&inlet->last, cop_clock_monotonic_ns(), memory_order_relaxed);
-	if (out || c->kind == COP_INLET_CONTEXTS)
+	if (out || kind == COP_INLET_CONTEXTS)
 		atomic_fetch_add(&inlet->queued[COP_INLET_CONTEXTS], done->contexts);
-	if (out || c->kind == COP_INLET_FEEDBACK)
+	if (out || kind == COP_INLET_FEEDBACK)
 		atomic_fetch_add(&inlet->queued[COP_INLET_FEEDBACK], done->feedback);
-	if (c->kind == COP_INLET_REQUESTS || c->kind == COP_INLET_PULL)
-		atomic_fetch_add(&inlet->queued[c->kind], done->all);
+	if (kind == COP_INLET_REQUESTS || kind == COP_INLET_PULL)
+		atomic_fetch_add(&inlet->queued[kind], done->all);
 }
 
-/* New bytes of a sender; all are passed on, or none. */
+/* New bytes of a sender, or of an encrypted subscriber; all are passed on, or none. */
 static ssize_t take_messages(cop_inlet *inlet, connection *c, const void *buffer, size_t length)
 {
 	cop_zmtp_done done = { 0 };
 	uint64_t before = c->in.cost;
-	cop_zmtp_verdict verdict = cop_zmtp_read(&c->in, &inlet->limits, buffer, length, &done);
+	bool subscriber = c->kind == COP_INLET_ACTIONS;
+	const cop_zmtp_limits *limits = subscriber ? &inlet->sealed : &inlet->limits;
+	cop_zmtp_verdict verdict = cop_zmtp_read(&c->in, limits, buffer, length, &done);
 	inlet->unfinished += c->in.cost - before;
-	if (verdict != COP_ZMTP_GOOD)
-		end(inlet, c, reason_of(verdict));
+	c->subscriptions += (uint32_t)done.messages * subscriber;
+	if (verdict != COP_ZMTP_GOOD || c->subscriptions > SUBSCRIPTIONS)
+		end(inlet, c, verdict != COP_ZMTP_GOOD ? reason_of(verdict) : COP_INLET_SUBSCRIPTIONS);
 	while (inlet->unfinished > inlet->share)
 		end_largest(inlet);
 	errno = ECONNRESET;
@@ -375,7 +427,7 @@ ssize_t cop_inlet_receive(cop_inlet *inlet, int fd, void *buffer, size_t length,
 	sweep(inlet);
 	connection *c = find(inlet, fd, cookie);
 	bool foreign = c != NULL && c->kind == COP_INLET_FOREIGN;
-	bool wait = c != NULL && !foreign && c->rest == NULL && queued(inlet) > inlet->share;
+	bool wait = c != NULL && !foreign && c->kind != COP_INLET_ACTIONS && queued(inlet) > inlet->share;
 	ssize_t got = -1;
 	int why = EAGAIN;
 	if (!foreign && !wait) {
@@ -432,6 +484,29 @@ void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind)
 	if (slowest != NULL) {
 		end(inlet, slowest, COP_INLET_SLOW);
 		inlet->next_slowest = now + SLOWEST_NS;
+	}
+	(void)pthread_mutex_unlock(&inlet->lock);
+}
+
+void cop_inlet_name(cop_inlet *inlet, int fd, const char *name)
+{
+	(void)pthread_mutex_lock(&inlet->lock);
+	connection *c = fd >= 0 && (size_t)fd < inlet->room ? &inlet->connections[fd] : NULL;
+	if (c != NULL && c->cookie != 0 && c->kind == COP_INLET_ACTIONS && c->name == NULL) {
+		c->name = cop_mem_strdup(name);
+		if (c->name == NULL) /* one that cannot be found again is not kept */
+			end(inlet, c, COP_INLET_MEMORY);
+	}
+	(void)pthread_mutex_unlock(&inlet->lock);
+}
+
+void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *context)
+{
+	(void)pthread_mutex_lock(&inlet->lock);
+	for (size_t i = 0; i < inlet->room; i++) {
+		connection *c = &inlet->connections[i];
+		if (c->cookie != 0 && !c->ended && c->name != NULL && lost(context, c->name))
+			end(inlet, c, COP_INLET_KEY);
 	}
 	(void)pthread_mutex_unlock(&inlet->lock);
 }

@@ -8,7 +8,9 @@
  *   - a frame or message that is too long, or no ZMTP at all, ends its connection before ZeroMQ has room for it;
  *   - when unfinished messages together take their share of the budget, the connection with the largest one ends;
  *   - when finished messages that the loop has not taken do, ZeroMQ's thread reads nothing until it has: senders wait;
- *   - of subscriptions only those that can match an action reach ZeroMQ; others are left out and counted.
+ *   - of subscriptions only those that can match an action reach ZeroMQ; others are left out and counted;
+ *   - on endpoints of CURVE a connection that is not encrypted ends at its greeting. Subscriptions cannot be read there,
+ *     and are judged by daemon/serve/sockets.c.
  *
  * The budget has four equal shares: unfinished messages, finished ones, answers, actions; the last two are counted in
  * daemon/serve/sockets.c. One inlet is open in a process at a time. Functions may be called on any thread. */
@@ -40,6 +42,8 @@ typedef enum cop_inlet_reason {
 	COP_INLET_MESSAGE,       /* frames of one message longer than that and 64 KiB */
 	COP_INLET_MEMORY,        /* the largest unfinished message while there was no room for all */
 	COP_INLET_SUBSCRIPTIONS, /* more of them than anybody needs */
+	COP_INLET_CLEAR,         /* not encrypted, on an endpoint of CURVE */
+	COP_INLET_KEY,           /* the key of a subscriber may no longer read what it could when it came */
 	COP_INLET_SLOW,          /* did not read while what it was sent took too much room */
 	COP_INLET_REASONS
 } cop_inlet_reason;
@@ -60,8 +64,18 @@ typedef struct cop_inlet_state {
 COP_CHECK cop_err cop_inlet_open(const cop_config *config, cop_inlet **out);
 void cop_inlet_close(cop_inlet *inlet);
 
-/* Connections to this endpoint, as ZMQ_LAST_ENDPOINT has it, are of this kind. COP_ENOMEM. */
-COP_CHECK cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, const char *endpoint);
+/* Connections to this endpoint, as ZMQ_LAST_ENDPOINT has it, are of this kind, and of CURVE or in the clear. COP_ENOMEM.
+ */
+COP_CHECK cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, bool curve, const char *endpoint);
+/* Connections that ZeroMQ opens to this endpoint, which is a server of CURVE, are of this kind (contexts or feedback).
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_inlet_add_peer(cop_inlet *inlet, cop_inlet_kind kind, const char *endpoint);
+
+/* The subscriber whose connection has this descriptor has shown the key of this name. */
+void cop_inlet_name(cop_inlet *inlet, int fd, const char *name);
+/* Ends the connections of those subscribers whose name is lost. */
+typedef bool cop_inlet_lost(const void *context, const char *name);
+void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *context);
 
 /* What recv() does on ZeroMQ's threads. */
 ssize_t cop_inlet_receive(cop_inlet *inlet, int fd, void *buffer, size_t length, int flags);

@@ -19,6 +19,7 @@ typedef struct cop_serving_counts {
 	uint64_t item_codes[COP_WIRE_CODE_COUNT]; /* items of batches, answered with an error each */
 	uint64_t streamed;                        /* messages received on streams */
 	uint64_t unroutable;                      /* stream messages for no model of ours, or without topic and body */
+	uint64_t forbidden;                       /* stream messages whose sender's key has not the right */
 	uint64_t dropped;                         /* stream messages, since too much was queued */
 } cop_serving_counts;
 

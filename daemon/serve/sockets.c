@@ -2,19 +2,26 @@
  * another. A published message is in `outflow` from the moment it is handed over until ZeroMQ lets go of it, on any
  * thread. The thread-local `on_its_way` tells the one case apart in which no queue took the message: then it is let go
  * of within the send. A subscriber whose queue is full misses the message, is counted, and does not keep it from the
- * others. */
+ * others.
+ *
+ * Options of CURVE are those of the next bind or connect: they are set before one that is encrypted, and taken back
+ * behind it. With CURVE subscriptions take effect by hand: each is looked at first, and one whose key may not read all
+ * models that it covers is left out. ZeroMQ reports the end of left out ones too, so they are counted apart. */
 #include "daemon/serve/sockets.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/common/clock.h"
+#include "daemon/serve/permit.h"
 #include "daemon/serve/zmtp.h"
 
 #define HIGH_WATER   65536 /* messages queued for one peer */
 #define REQUESTS     1000  /* the same of requests that came; beyond, their sender's connection waits */
 #define HEARTBEAT_MS 10000 /* a peer that says nothing for three of them is gone */
 #define LINGER_MS    1000
+#define TOPIC        "act."
 #define ZERO_COPY    10 /* ZMQ_ZERO_COPY_RECV, which zmq.h defines only for drafts */
 
 static bool set_int(void *socket, int option, int value)
@@ -57,6 +64,28 @@ static cop_err fail(cop_diag *diag, cop_err err, const char *what, const char *w
 	return err;
 }
 
+/* The daemon's own keys, and the server's; NULL: this daemon is the server. */
+static bool begin_curve(void *socket, const char *secret, const char *server)
+{
+	char public[COP_CURVE_KEY_ROOM];
+	if (zmq_curve_public(public, secret) != 0)
+		return false;
+	bool ok = zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, secret, COP_CURVE_KEY_ROOM) == 0 &&
+	          zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, public, COP_CURVE_KEY_ROOM) == 0;
+	if (server != NULL)
+		return ok && zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server, COP_CURVE_KEY_ROOM) == 0;
+	return ok && set_int(socket, ZMQ_CURVE_SERVER, 1);
+}
+
+/* What is bound or connected to next is in the clear. No domain of authentication is set before, since libzmq cannot take
+ * one back, and peers in the clear would be asked for, too. */
+static bool end_curve(void *socket) { return set_int(socket, ZMQ_CURVE_SERVER, 0); }
+
+static bool is_encrypted(const cop_sockets *s, const char *endpoint)
+{
+	return s->zap != NULL && strncmp(endpoint, "tcp://", 6) == 0;
+}
+
 static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, const char *endpoint, cop_diag *diag)
 {
 	char bound[256];
@@ -64,19 +93,26 @@ static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, cons
 	cop_err err = cop_ipc_file_clear(endpoint, diag);
 	if (err != COP_OK)
 		return err;
-	if (zmq_bind(socket, endpoint) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) {
+	bool curve = is_encrypted(s, endpoint);
+	if ((curve && !begin_curve(socket, s->config->curve_secret, NULL)) || zmq_bind(socket, endpoint) != 0 ||
+	        (curve && !end_curve(socket)) || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) {
 		cop_diag_message(diag, "sockets: %s: cannot bind %s: %s", plan->option, endpoint, zmq_strerror(errno));
 		return COP_EIO;
 	}
 	cop_ipc_file_note(&s->files[s->file_count++], endpoint);
-	return cop_inlet_add(s->inlet, plan->kind, bound) == COP_OK
+	return cop_inlet_add(s->inlet, plan->kind, curve, bound) == COP_OK
 	               ? COP_OK
 	               : fail(diag, COP_ENOMEM, plan->option, ": no memory");
 }
 
-static cop_err connect_to(const open_plan *plan, void *socket, const char *endpoint, cop_diag *diag)
+static cop_err connect_to(cop_sockets *s, const open_plan *plan, void *socket, const char *item, cop_diag *diag)
 {
-	if (zmq_connect(socket, endpoint) == 0)
+	char endpoint[COP_CONFIG_ENDPOINT + 1];
+	const char *key = cop_config_peer(item, endpoint);
+	if (key != NULL && cop_inlet_add_peer(s->inlet, plan->kind, endpoint) != COP_OK)
+		return fail(diag, COP_ENOMEM, plan->option, ": no memory");
+	if ((key == NULL || begin_curve(socket, s->config->curve_secret, key)) && zmq_connect(socket, endpoint) == 0 &&
+	        (key == NULL || end_curve(socket)))
 		return COP_OK;
 	cop_diag_message(diag, "sockets: %s: cannot connect %s: %s", plan->option, endpoint, zmq_strerror(errno));
 	return COP_EIO;
@@ -95,11 +131,13 @@ static cop_err open_one(cop_sockets *s, const open_plan *plan, cop_diag *diag)
 		cop_diag_message(diag, "sockets: %s: %s", plan->option, zmq_strerror(errno));
 		return COP_ENOMEM;
 	}
+	if (plan->type == ZMQ_XPUB && s->zap != NULL && !set_int(socket, ZMQ_XPUB_MANUAL, 1))
+		return fail(diag, COP_ENOMEM, plan->option, zmq_strerror(errno));
 	cop_err err = COP_OK;
 	for (size_t i = 0; err == COP_OK && i < plan->bind->count; i++)
 		err = bind_to(s, plan, socket, plan->bind->items[i], diag);
 	for (size_t i = 0; err == COP_OK && i < connect->count; i++)
-		err = connect_to(plan, socket, connect->items[i], diag);
+		err = connect_to(s, plan, socket, connect->items[i], diag);
 	return err;
 }
 
@@ -123,12 +161,14 @@ static bool collect_fds(cop_sockets *s)
 }
 
 /* What the sockets need before there is one. */
-static cop_err prepare(cop_sockets *s, const cop_config *c, cop_diag *diag)
+static cop_err prepare(cop_sockets *s, const cop_config *c, cop_log *log, cop_diag *diag)
 {
 	size_t files = c->requests.count + c->actions_bind.count + c->contexts_bind.count + c->feedback_bind.count +
 	               c->feedback_pull_bind.count;
-	*s = (cop_sockets){ .context = zmq_ctx_new(), .actions_context = zmq_ctx_new() };
+	*s = (cop_sockets){ .config = c, .log = log, .context = zmq_ctx_new(), .actions_context = zmq_ctx_new() };
 	cop_subscriptions_init(&s->heard, c);
+	cop_subscriptions_init(&s->refused, c);
+	cop_log_limiter_init(&s->complaints, 5.0, 5.0);
 	if (s->context == NULL || s->actions_context == NULL)
 		return fail(diag, COP_ENOMEM, "", zmq_strerror(errno));
 	/* Else a message of some bytes keeps the buffer of 18 KiB that it came in. */
@@ -137,10 +177,13 @@ static cop_err prepare(cop_sockets *s, const cop_config *c, cop_diag *diag)
 	cop_err err = s->files == NULL ? COP_ENOMEM : cop_inlet_open(c, &s->inlet);
 	if (err == COP_OK)
 		err = cop_outflow_new((size_t)c->queue_limit / 4, &s->outflow);
-	return err == COP_OK ? COP_OK : fail(diag, err, "", cop_err_text(err));
+	if (err != COP_OK)
+		return fail(diag, err, "", cop_err_text(err));
+	void *const contexts[COP_ZAP_CONTEXTS] = { s->context, s->actions_context };
+	return c->curve_access == NULL ? COP_OK : cop_zap_open(contexts, c->curve_access, log, &s->zap, diag);
 }
 
-cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
+cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_log *log, cop_diag *diag)
 {
 	const open_plan plans[] = {
 		{ &s->requests, ZMQ_ROUTER, COP_INLET_REQUESTS, &c->requests, NULL, "requests", NULL },
@@ -151,7 +194,7 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 		        "fb." },
 		{ &s->pull, ZMQ_PULL, COP_INLET_PULL, &c->feedback_pull_bind, NULL, "feedback_pull_bind", NULL },
 	};
-	cop_err err = prepare(s, c, diag);
+	cop_err err = prepare(s, c, log, diag);
 	for (size_t i = 0; err == COP_OK && i < sizeof plans / sizeof *plans; i++)
 		err = open_one(s, &plans[i], diag);
 	if (err == COP_OK && c->api_listen.count > 0)
@@ -168,6 +211,7 @@ void cop_sockets_close(cop_sockets *sockets)
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] != NULL)
 			(void)zmq_close(all[i]);
+	cop_zap_close(sockets->zap);
 	if (sockets->context != NULL)
 		(void)zmq_ctx_term(sockets->context);
 	if (sockets->actions_context != NULL)
@@ -178,6 +222,7 @@ void cop_sockets_close(cop_sockets *sockets)
 	cop_inlet_close(sockets->inlet);
 	cop_outflow_free(sockets->outflow); /* what was on its way has been let go */
 	cop_subscriptions_fini(&sockets->heard);
+	cop_subscriptions_fini(&sockets->refused);
 	*sockets = (cop_sockets){ 0 };
 }
 
@@ -331,19 +376,103 @@ bool cop_sockets_heard(const cop_sockets *sockets, const char *topic)
 	return cop_subscriptions_cover(&sockets->heard, topic);
 }
 
+/* Whether the topic of a subscription covers the model's actions. */
+static bool covers(const char *topic, size_t length, const char *model)
+{
+	size_t head = strlen(TOPIC);
+	if (length <= head)
+		return memcmp(TOPIC, topic, length) == 0;
+	return memcmp(TOPIC, topic, head) == 0 && length - head <= strlen(model) &&
+	       memcmp(model, topic + head, length - head) == 0;
+}
+
+/* Whether the key of the frame's sender may read all models that the topic covers. */
+static bool may_hear(cop_sockets *s, zmq_msg_t *frame, const char *topic, size_t length)
+{
+	cop_wire_fault fault;
+	const char *name = cop_permit_name(frame);
+	for (size_t i = 0; i < s->config->model_count; i++) {
+		const char *model = s->config->models[i].name;
+		if (!covers(topic, length, model) ||
+		        cop_permit_check(s->config->curve_access, frame, COP_ACCESS_READ, model, &fault) == COP_OK)
+			continue;
+		cop_log_limited(s->log, &s->complaints, cop_clock_monotonic_us(), COP_LOG_WARNING,
+		        "subscription_refused", "name=%s reason=\"%s\"", name, fault.message);
+		return false;
+	}
+	if (name != NULL)
+		cop_inlet_name(s->inlet, zmq_msg_get(frame, ZMQ_SRCFD), name);
+	return true;
+}
+
+static void subscribe(cop_sockets *s, zmq_msg_t *frame, const char *topic, size_t length)
+{
+	if (s->zap != NULL && !may_hear(s, frame, topic, length)) {
+		s->subscriptions_refused++;
+		cop_subscriptions_add(&s->refused, topic, length);
+		return;
+	}
+	if (s->zap != NULL)
+		(void)zmq_setsockopt(s->actions, ZMQ_SUBSCRIBE, topic, length);
+	s->subscribers++;
+	cop_subscriptions_add(&s->heard, topic, length);
+}
+
+/* Of equal topics the left out ones end first: which connection ends is not told. */
+static void unsubscribe(cop_sockets *s, const char *topic, size_t length)
+{
+	if (s->zap != NULL && cop_subscriptions_has(&s->refused, topic, length)) {
+		cop_subscriptions_remove(&s->refused, topic, length);
+		return;
+	}
+	if (s->zap != NULL)
+		(void)zmq_setsockopt(s->actions, ZMQ_UNSUBSCRIBE, topic, length);
+	s->subscribers -= s->subscribers > 0;
+	cop_subscriptions_remove(&s->heard, topic, length);
+}
+
 void cop_sockets_subscriptions(cop_sockets *sockets)
 {
 	cop_sockets_message message;
 	while (sockets->actions != NULL && cop_sockets_receive(sockets->actions, &message)) {
-		const uint8_t *data = zmq_msg_data(&message.frame[0]);
-		size_t length = zmq_msg_size(&message.frame[0]);
-		if (length > 0 && data[0] == 1) {
-			sockets->subscribers++;
-			cop_subscriptions_add(&sockets->heard, data + 1, length - 1);
-		} else if (length > 0 && data[0] == 0 && sockets->subscribers > 0) {
-			sockets->subscribers--;
-			cop_subscriptions_remove(&sockets->heard, data + 1, length - 1);
-		}
+		zmq_msg_t *frame = &message.frame[0];
+		const char *data = zmq_msg_data(frame);
+		size_t length = zmq_msg_size(frame);
+		if (length > 0 && data[0] == 1)
+			subscribe(sockets, frame, data + 1, length - 1);
+		else if (length > 0 && data[0] == 0)
+			unsubscribe(sockets, data + 1, length - 1);
 		cop_sockets_release(&message);
 	}
+}
+
+typedef struct exchanged {
+	const cop_config *config;
+	const cop_access *was, *now;
+} exchanged;
+
+/* Whether the name has another key, or may no longer read a model that it could. */
+static bool is_lost(const void *context, const char *name)
+{
+	const exchanged *e = context;
+	const cop_access_entry *was = cop_access_named(e->was, name), *now = cop_access_named(e->now, name);
+	if (was == NULL || now == NULL || strcmp(was->token, now->token) != 0)
+		return true;
+	for (size_t i = 0; i < e->config->model_count; i++) {
+		const char *model = e->config->models[i].name;
+		if (cop_access_allows(was, COP_ACCESS_READ, model) && !cop_access_allows(now, COP_ACCESS_READ, model))
+			return true;
+	}
+	return false;
+}
+
+void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_access **access)
+{
+	const exchanged e = { config, config->curve_access, *access };
+	if (sockets->zap == NULL || *access == NULL)
+		return;
+	config->curve_access = *access;
+	*access = (cop_access *)(uintptr_t)e.was;
+	cop_zap_set_access(sockets->zap, config->curve_access);
+	cop_inlet_end_lost(sockets->inlet, is_lost, &e);
 }

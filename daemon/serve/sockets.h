@@ -14,6 +14,7 @@
 #include "daemon/serve/ipc_file.h"
 #include "daemon/serve/outflow.h"
 #include "daemon/serve/subscriptions.h"
+#include "daemon/serve/zap.h"
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
 
@@ -21,6 +22,9 @@
 #define COP_SOCKETS_API  "inproc://api" /* requests of the listeners for HTTP, which are threads of this process */
 
 typedef struct cop_sockets {
+	const cop_config *config; /* kept: whose file of clients counts */
+	cop_log *log;             /* kept */
+	cop_zap *zap;             /* NULL: no CURVE */
 	void *context;
 	void *actions_context;    /* a thread of its own, so that subscribers who come and go hold up no request */
 	void *requests;           /* ROUTER; NULL when the configuration has none, as all of them */
@@ -41,6 +45,9 @@ typedef struct cop_sockets {
 	int fd[COP_SOCKETS_MOST]; /* of those there are: readable when something about one has changed since it was last
 	                             received from or sent to; see cop_sockets_receive */
 	size_t fds;
+	cop_subscriptions refused; /* subscriptions whose keys may not read them */
+	uint64_t subscriptions_refused;
+	cop_log_limiter complaints;
 	bool sent; /* something since the loop last cleared it */
 } cop_sockets;
 
@@ -52,8 +59,12 @@ typedef struct cop_sockets_message {
 	uint64_t cost; /* of all its frames, as daemon/serve/inlet.h counts */
 } cop_sockets_message;
 
-/* COP_EIO with a message that names the endpoint, COP_ENOMEM. Caller closes, also after an error. */
-COP_CHECK cop_err cop_sockets_open(cop_sockets *sockets, const cop_config *config, cop_diag *diag);
+/* With a section curve every endpoint of TCP is a server of CURVE. config and log are kept. COP_EIO with a message that
+ * names the endpoint, COP_ENOMEM. Caller closes, also after an error. */
+COP_CHECK cop_err cop_sockets_open(cop_sockets *sockets, const cop_config *config, cop_log *log, cop_diag *diag);
+/* Exchanges the file of clients: config's is *access from here on, which gets the one before. Clients that lost what they
+ * subscribed to are cut off; all others stay. Without CURVE nothing happens. */
+void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_access **access);
 /* Waits up to a second for what is still on its way out. */
 void cop_sockets_close(cop_sockets *sockets);
 

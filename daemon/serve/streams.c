@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
+#include "daemon/serve/permit.h"
 #include "wire/wire_items.h"
 #include "wire/wire_keys.h"
 #include "wire/wire_put.h"
@@ -44,7 +45,10 @@ static bool open_items(cop_serving *serving, cop_model_slot *slot, cop_model_str
         zmq_msg_t *body, cop_wire_items *items)
 {
 	cop_wire_fault fault = { 0 };
-	if (zmq_msg_size(body) > serving->durable->config->message_limit)
+	unsigned right = stream == &slot->contexts ? COP_ACCESS_DECIDE : COP_ACCESS_FEEDBACK;
+	if (cop_permit_check(serving->durable->config->curve_access, body, right, slot->name, &fault) != COP_OK)
+		serving->counts.forbidden++;
+	else if (zmq_msg_size(body) > serving->durable->config->message_limit)
 		(void)cop_wire_fault_set(&fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
 		        zmq_msg_size(body), (size_t)serving->durable->config->message_limit);
 	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK)

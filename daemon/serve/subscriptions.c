@@ -77,6 +77,11 @@ void cop_subscriptions_remove(cop_subscriptions *s, const void *prefix, size_t l
 		*known = s->items[--s->count];
 }
 
+bool cop_subscriptions_has(const cop_subscriptions *s, const void *prefix, size_t length)
+{
+	return find(s, prefix, length) != NULL;
+}
+
 bool cop_subscriptions_cover(const cop_subscriptions *s, const char *topic)
 {
 	for (size_t i = 0; i < s->count; i++)

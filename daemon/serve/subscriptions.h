@@ -34,6 +34,8 @@ void cop_subscriptions_fini(cop_subscriptions *subscriptions);
 void cop_subscriptions_add(cop_subscriptions *subscriptions, const void *prefix, size_t length);
 void cop_subscriptions_remove(cop_subscriptions *subscriptions, const void *prefix, size_t length);
 
+/* Whether this very subscription is present. */
+bool cop_subscriptions_has(const cop_subscriptions *subscriptions, const void *prefix, size_t length);
 /* Whether a present subscription is a prefix of the topic, which is a model's. */
 bool cop_subscriptions_cover(const cop_subscriptions *subscriptions, const char *topic);
 

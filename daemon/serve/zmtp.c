@@ -12,12 +12,29 @@
 #define GREETING     64u
 #define SIGNATURE    9u  /* place of the greeting's byte whose lowest bit is 1 */
 #define VERSION      10u /* place of its major version */
+#define MECHANISM    12u /* place of its mechanism's name */
+#define SHAKES       2u  /* frames that a peer sends in CURVE's handshake */
+#define PONG         5u  /* length of libzmq's heartbeats, which are no messages */
+#define PING         7u
 #define FLAG_MORE    1u
 #define FLAG_LONG    2u
 #define FLAG_COMMAND 4u
 
-/* False: no greeting of version 3. */
-static bool greet(cop_zmtp *zmtp, const uint8_t *data, size_t length, size_t *taken)
+/* False: another mechanism than the one that has to be. */
+static bool take_mechanism(cop_zmtp *zmtp, uint64_t place, uint8_t byte)
+{
+	static const char curve[] = "CURVE";
+	if (place < MECHANISM || place >= MECHANISM + sizeof curve || zmtp->seal == COP_ZMTP_ANY)
+		return true;
+	bool same = byte == (uint8_t)curve[place - MECHANISM];
+	if (!same && zmtp->seal == COP_ZMTP_CURVE)
+		return false;
+	if (zmtp->seal == COP_ZMTP_GREETING) /* the first letter decides between NULL, PLAIN and CURVE */
+		zmtp->seal = same ? COP_ZMTP_CURVE : COP_ZMTP_ANY;
+	return true;
+}
+
+static cop_zmtp_verdict greet(cop_zmtp *zmtp, const uint8_t *data, size_t length, size_t *taken)
 {
 	*taken = 0;
 	while (zmtp->greeted < GREETING && *taken < length) {
@@ -25,9 +42,11 @@ static bool greet(cop_zmtp *zmtp, const uint8_t *data, size_t length, size_t *ta
 		uint64_t place = zmtp->greeted++;
 		if ((place == 0 && byte != 0xff) || (place == SIGNATURE && (byte & 1u) == 0) ||
 		        (place == VERSION && byte < 3))
-			return false;
+			return COP_ZMTP_NOT_ZMTP;
+		if (!take_mechanism(zmtp, place, byte))
+			return COP_ZMTP_CLEAR;
 	}
-	return true;
+	return COP_ZMTP_GOOD;
 }
 
 static size_t header_length(uint8_t flags) { return (flags & FLAG_LONG) != 0 ? 9 : 2; }
@@ -45,6 +64,30 @@ static bool head_is(const cop_zmtp *zmtp, const char *prefix)
 {
 	size_t length = strlen(prefix);
 	return zmtp->heads >= length && memcmp(zmtp->head, prefix, length) == 0;
+}
+
+/* Encrypted, and behind the handshake. */
+static bool is_open(const cop_zmtp *zmtp) { return zmtp->seal == COP_ZMTP_CURVE && zmtp->shaken == SHAKES; }
+
+/* The encrypted frame is over; counts: the handshake was, before these bytes came. */
+static void end_sealed(cop_zmtp *zmtp, bool counts, cop_zmtp_done *done)
+{
+	uint64_t length = content_length(zmtp->header), cost = zmtp->cost;
+	uint64_t clear = length < COP_ZMTP_SEALED ? 0 : length - COP_ZMTP_SEALED;
+	zmtp->inside = false;
+	zmtp->seen = 0;
+	zmtp->cost = 0;
+	if (!is_open(zmtp)) {
+		zmtp->shaken++;
+		return;
+	}
+	if (!counts || clear == PING || clear == PONG)
+		return;
+	cost -= length - clear;
+	done->messages++;
+	done->all += cost;
+	done->contexts += cost;
+	done->feedback += cost;
 }
 
 static void end_frame(cop_zmtp *zmtp, cop_zmtp_done *done)
@@ -69,6 +112,12 @@ static cop_zmtp_verdict begin_frame(cop_zmtp *zmtp, const cop_zmtp_limits *limit
 {
 	zmtp->left = content_length(zmtp->header);
 	zmtp->inside = true;
+	if (zmtp->seal == COP_ZMTP_CURVE) {
+		zmtp->cost = COP_ZMTP_FRAME_COST;
+		bool long_frame =
+		        zmtp->left > (is_open(zmtp) ? limits->frame_limit + COP_ZMTP_SEALED : COP_ZMTP_HANDSHAKE);
+		return long_frame ? COP_ZMTP_LONG_FRAME : COP_ZMTP_GOOD;
+	}
 	if (zmtp->left > limits->frame_limit)
 		return COP_ZMTP_LONG_FRAME;
 	if ((zmtp->header[0] & FLAG_COMMAND) != 0)
@@ -83,7 +132,9 @@ static cop_zmtp_verdict begin_frame(cop_zmtp *zmtp, const cop_zmtp_limits *limit
 static size_t take_content(cop_zmtp *zmtp, const uint8_t *data, size_t length)
 {
 	size_t taken = zmtp->left < length ? (size_t)zmtp->left : length;
-	if ((zmtp->header[0] & FLAG_COMMAND) == 0) {
+	if (zmtp->seal == COP_ZMTP_CURVE) {
+		zmtp->cost += taken;
+	} else if ((zmtp->header[0] & FLAG_COMMAND) == 0) {
 		zmtp->cost += taken;
 		for (size_t i = 0; !zmtp->later && i < taken && zmtp->heads < sizeof zmtp->head; i++)
 			zmtp->head[zmtp->heads++] = data[i];
@@ -110,8 +161,10 @@ cop_zmtp_verdict cop_zmtp_read(
 {
 	const uint8_t *bytes = data;
 	size_t at;
-	if (!greet(zmtp, bytes, length, &at))
-		return COP_ZMTP_NOT_ZMTP;
+	bool counts = is_open(zmtp);
+	cop_zmtp_verdict greeted = greet(zmtp, bytes, length, &at);
+	if (greeted != COP_ZMTP_GOOD)
+		return greeted;
 	while (at < length) {
 		if (!zmtp->inside) {
 			at += take_header(zmtp, bytes + at, length - at);
@@ -122,7 +175,9 @@ cop_zmtp_verdict cop_zmtp_read(
 				return verdict;
 		}
 		at += take_content(zmtp, bytes + at, length - at);
-		if (zmtp->left == 0)
+		if (zmtp->left == 0 && zmtp->seal == COP_ZMTP_CURVE)
+			end_sealed(zmtp, counts, done);
+		else if (zmtp->left == 0)
 			end_frame(zmtp, done);
 	}
 	return COP_ZMTP_GOOD;
@@ -168,10 +223,9 @@ cop_zmtp_filtered cop_zmtp_filter(cop_zmtp *zmtp, cop_zmtp_rest *rest, uint8_t *
 	cop_zmtp_filtered out = { 0 };
 	size_t end = rest->length + length, at;
 	memcpy(buffer, rest->bytes, rest->length);
-	if (!greet(zmtp, buffer, end, &at)) { /* nothing is kept back before the greeting is over */
-		out.verdict = COP_ZMTP_NOT_ZMTP;
+	out.verdict = greet(zmtp, buffer, end, &at); /* nothing is kept back before the greeting is over */
+	if (out.verdict != COP_ZMTP_GOOD)
 		return out;
-	}
 	out.length = at;
 	for (uint64_t whole; (whole = frame_length(buffer + at, end - at)) > 0; at += (size_t)whole) {
 		if (whole == UINT64_MAX) {

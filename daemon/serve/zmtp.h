@@ -2,7 +2,10 @@
  * so that its messages are counted in bytes while they come in, before ZeroMQ hands them over.
  *
  * A connection is a greeting of 64 bytes, then frames: flags, length (1 or 8 bytes, big-endian), content. A frame costs
- * its content and COP_ZMTP_FRAME_COST; a message costs its frames. Plain state in the caller's storage: distinct
+ * its content and COP_ZMTP_FRAME_COST; a message costs its frames. On an encrypted connection (CURVE, RFC 25) the first
+ * two frames are the handshake, and of those behind it the length alone is known: each counts as a message of its own,
+ * at what its content costs in the clear. What came together with the handshake is not counted, since a peer that has
+ * no key may have sent it. Plain state in the caller's storage: distinct
  * connections on distinct threads. */
 #ifndef COP_DAEMON_SERVE_ZMTP_H
 #define COP_DAEMON_SERVE_ZMTP_H
@@ -21,9 +24,19 @@ typedef enum cop_zmtp_verdict {
 	COP_ZMTP_NOT_ZMTP,     /* no greeting of version 3 */
 	COP_ZMTP_LONG_FRAME,   /* longer than frame_limit */
 	COP_ZMTP_LONG_MESSAGE, /* costs more than message_limit */
+	COP_ZMTP_CLEAR,        /* not encrypted, where it has to be */
 } cop_zmtp_verdict;
 
-/* A connection; zero it before the first byte. */
+#define COP_ZMTP_HANDSHAKE 4096u /* longest frame of CURVE's handshake that is taken */
+#define COP_ZMTP_SEALED    33u   /* bytes of an encrypted frame beside its content */
+
+typedef enum cop_zmtp_seal {
+	COP_ZMTP_ANY,      /* frames in the clear, whatever the greeting names */
+	COP_ZMTP_CURVE,    /* encrypted; else COP_ZMTP_CLEAR */
+	COP_ZMTP_GREETING, /* as the greeting names it */
+} cop_zmtp_seal;
+
+/* A connection; zero it before the first byte, but for seal. */
 typedef struct cop_zmtp {
 	uint64_t greeted;  /* bytes of the greeting seen */
 	uint64_t left;     /* bytes of the frame's content to come */
@@ -34,6 +47,8 @@ typedef struct cop_zmtp {
 	uint8_t heads;     /* how many there are */
 	bool inside;       /* header complete, content to come */
 	bool later;        /* the frame is not its message's first */
+	cop_zmtp_seal seal;
+	uint8_t shaken; /* frames of CURVE's handshake that have come, at most 2 */
 } cop_zmtp;
 
 typedef struct cop_zmtp_limits {

@@ -210,11 +210,12 @@ def test_status_shows_what_is_documented(daemon):
         "log_dropped", "queues",
     }  # fmt: skip
     assert whole["requests"].keys() == {"received", "errors", "busy", "replies_dropped"}
-    assert whole["streams"].keys() == {"received", "dropped", "unroutable", "actions_dropped", "subscribers"}
+    assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",
+                                            "actions_dropped", "subscribers"}
     queues = whole["queues"]
     assert queues.keys() == {"limit", "unfinished", "received", "waiting", "answers", "actions", "connections", "closed",
                              "subscriptions_ignored"}  # fmt: skip
-    assert queues["closed"].keys() == {"not_zmtp", "frame", "message", "memory", "subscriptions", "slow"}
+    assert queues["closed"].keys() == {"not_zmtp", "frame", "message", "memory", "subscriptions", "clear", "key", "slow"}
     assert queues["limit"] == 256 << 20 and queues["connections"] >= 1
     a, v = whole["models"]
     counted = {

@@ -21,6 +21,9 @@ static const char usage_text[] = "usage: coppice bench load --endpoint EP --mode
                                  "may.\n\n"
                                  "parse: reads a bandit log into events, as replay does, and reports how fast.\n\n"
                                  "  --endpoint EP   the daemon's request socket\n"
+                                 "  --key FILE      the client's secret key, where the endpoint is encrypted\n"
+                                 "  --server-key FILE\n"
+                                 "                  the daemon's public key\n"
                                  "  --model NAME    the daemon's model, which has --features D dense features\n"
                                  "  --inflight N    requests under way at once in the pipelined parts (default 64)\n"
                                  "  --events N      load: events of each part (default 20000)\n"
@@ -43,6 +46,7 @@ static const char *const kind_names[KINDS] = { "load", "daemon", "parse" };
 
 typedef struct options {
 	const char *endpoint, *model, *path;
+	cop_client_keys keys;
 	uint64_t features, inflight, events, batch, rounds;
 	uint64_t format, as; /* places in their words, from 1 */
 	double timeout, seconds;
@@ -58,6 +62,8 @@ enum { NOT_LOAD = 1 << LOAD, NOT_DAEMON = 1 << DAEMON, NOT_PARSE = 1 << PARSE };
 
 static const cop_option rows[] = {
 	{ "endpoint", COP_OPTION_TEXT, OF(endpoint), .groups = NOT_PARSE },
+	{ "key", COP_OPTION_TEXT, OF(keys.own), .groups = NOT_PARSE },
+	{ "server-key", COP_OPTION_TEXT, OF(keys.server), .groups = NOT_PARSE },
 	{ "model", COP_OPTION_TEXT, OF(model), .groups = NOT_PARSE },
 	{ "features", COP_OPTION_WHOLE, OF(features), 1, 1000000, .groups = NOT_PARSE },
 	{ "inflight", COP_OPTION_WHOLE, OF(inflight), 1, 4096, .groups = NOT_PARSE },
@@ -77,6 +83,7 @@ static cop_err run_load(const options *o, cop_json_writer *json, cop_diag *diag)
 {
 	const cop_bench_load load = {
 		.endpoint = o->endpoint,
+		.keys = o->keys,
 		.model = o->model,
 		.features = (size_t)o->features,
 		.inflight = o->inflight,
@@ -91,6 +98,7 @@ static cop_err run_daemon(const options *o, cop_json_writer *json, cop_diag *dia
 {
 	const cop_bench_daemon daemon = {
 		.target = { .endpoint = o->endpoint,
+		        .keys = o->keys,
 		        .model = o->model,
 		        .features = (size_t)o->features,
 		        .floats = o->floats,
@@ -135,6 +143,8 @@ static const char *wrong(kind what, const options *o, const cop_option_set *set,
 	if (what == PARSE)
 		return o->format == 0 || o->path == NULL ? "expected --format FORMAT and a FILE" : NULL;
 	bool whole = o->endpoint != NULL && o->model != NULL && o->features != 0;
+	if ((o->keys.own == NULL) != (o->keys.server == NULL))
+		return "--key and --server-key go together";
 	return whole ? NULL : "expected --endpoint EP, --model NAME and --features D";
 }
 

@@ -9,10 +9,12 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "bench_measures.h"
+#include "tools/common/client_keys.h"
 #include "tools/common/reader_options.h"
 
 typedef struct cop_bench_load {
 	const char *endpoint;
+	cop_client_keys keys;
 	const char *model;
 	size_t features;
 	uint64_t inflight; /* requests under way in the pipelined part */

@@ -179,7 +179,7 @@ cop_err cop_bench_drive_open(const cop_bench_target *target, cop_bench_driver **
 		driver->rows[i] = (float)cop_rng_normal(&rng);
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* ids of their own for each run */
 	driver->next_id = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-	cop_err err = cop_client_open(target->endpoint, target->timeout, &driver->client, diag);
+	cop_err err = cop_client_open_keyed(target->endpoint, &target->keys, target->timeout, &driver->client, diag);
 	if (err == COP_OK && !target->untried)
 		err = try_one(driver, diag);
 	if (err == COP_OK)

@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "tools/common/client_keys.h"
 
 typedef struct cop_bench_driver cop_bench_driver;
 
 typedef struct cop_bench_target {
 	const char *endpoint; /* kept, as the model's name */
+	cop_client_keys keys; /* the files' names are kept */
 	const char *model;
 	size_t features;
 	bool floats;    /* contexts are arrays of float64, not packed float32 */

@@ -67,6 +67,7 @@ static cop_err prepare(load *l, cop_diag *diag)
 	const cop_bench_load *set = l->set;
 	const cop_bench_target target = {
 		.endpoint = set->endpoint,
+		.keys = set->keys,
 		.model = set->model,
 		.features = set->features,
 		.untried = true,

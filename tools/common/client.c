@@ -19,6 +19,12 @@ struct cop_client {
 
 cop_err cop_client_open(const char *endpoint, double timeout, cop_client **out, cop_diag *diag)
 {
+	return cop_client_open_keyed(endpoint, NULL, timeout, out, diag);
+}
+
+cop_err cop_client_open_keyed(
+        const char *endpoint, const cop_client_keys *keys, double timeout, cop_client **out, cop_diag *diag)
+{
 	*out = NULL;
 	cop_client *client = cop_mem_alloc(1, sizeof *client);
 	if (client != NULL)
@@ -30,7 +36,7 @@ cop_err cop_client_open(const char *endpoint, double timeout, cop_client **out, 
 	}
 	client->timeout = timeout;
 	client->context = zmq_ctx_new();
-	cop_err err = cop_client_socket(client->context, ZMQ_DEALER, endpoint, &client->socket, diag);
+	cop_err err = cop_client_socket(client->context, ZMQ_DEALER, endpoint, keys, &client->socket, diag);
 	if (err != COP_OK) {
 		cop_client_close(client);
 		return err;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "client_keys.h"
 
 typedef struct cop_client cop_client;
 
@@ -22,6 +23,9 @@ typedef struct cop_client_reply {
 /* timeout in seconds, for each send and each receive. Caller closes; on error *out is NULL.
  * COP_EINVAL: the endpoint. COP_ENOMEM. */
 COP_CHECK cop_err cop_client_open(const char *endpoint, double timeout, cop_client **out, cop_diag *diag);
+/* The same with keys (borrowed). Also errors of cop_client_keys_set. */
+COP_CHECK cop_err cop_client_open_keyed(
+        const char *endpoint, const cop_client_keys *keys, double timeout, cop_client **out, cop_diag *diag);
 void cop_client_close(cop_client *client);
 
 /* COP_EEND: no server takes the message within the timeout. COP_EIO. */

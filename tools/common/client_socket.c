@@ -37,20 +37,23 @@ static bool set_options(void *socket, int type)
 	return ok;
 }
 
-cop_err cop_client_socket(void *context, int type, const char *endpoint, void **out, cop_diag *diag)
+cop_err cop_client_socket(
+        void *context, int type, const char *endpoint, const cop_client_keys *keys, void **out, cop_diag *diag)
 {
 	*out = context == NULL ? NULL : zmq_socket(context, type);
 	if (*out == NULL) {
 		cop_diag_of(diag, endpoint, "no socket: %s", zmq_strerror(errno));
 		return COP_ENOMEM;
 	}
-	if (set_options(*out, type) && zmq_connect(*out, endpoint) == 0)
+	cop_err err = keys == NULL ? COP_OK : cop_client_keys_set(*out, keys, diag);
+	if (err == COP_OK && set_options(*out, type) && zmq_connect(*out, endpoint) == 0)
 		return COP_OK;
-	cop_diag_of(diag, endpoint, "%s, expected an endpoint such as tcp://127.0.0.1:5590 or ipc://PATH",
-	        zmq_strerror(errno));
+	if (err == COP_OK)
+		cop_diag_of(diag, endpoint, "%s, expected an endpoint such as tcp://127.0.0.1:5590 or ipc://PATH",
+		        zmq_strerror(errno));
 	(void)zmq_close(*out);
 	*out = NULL;
-	return COP_EINVAL;
+	return err == COP_OK ? COP_EINVAL : err;
 }
 
 cop_err cop_client_socket_wait(void *socket, bool send, double seconds)

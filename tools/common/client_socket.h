@@ -8,6 +8,7 @@
 #include <zmq.h>
 
 #include "base/err.h"
+#include "client_keys.h"
 
 #define COP_CLIENT_FRAMES 4
 
@@ -17,9 +18,11 @@ typedef struct cop_client_message {
 	size_t count;
 } cop_client_message;
 
-/* A socket of the type, connected to the endpoint (connecting itself happens in the background). Caller closes it with
- * zmq_close. COP_EINVAL: no endpoint that ZeroMQ takes. COP_ENOMEM. */
-COP_CHECK cop_err cop_client_socket(void *context, int type, const char *endpoint, void **out, cop_diag *diag);
+/* A socket of the type, connected to the endpoint (connecting itself happens in the background), with these keys (NULL:
+ * none). Caller closes it with zmq_close. COP_EINVAL: no endpoint that ZeroMQ takes. COP_ENOMEM. Errors of
+ * cop_client_keys_set. */
+COP_CHECK cop_err cop_client_socket(
+        void *context, int type, const char *endpoint, const cop_client_keys *keys, void **out, cop_diag *diag);
 
 /* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */
 COP_CHECK cop_err cop_client_socket_wait(void *socket, bool send, double seconds);

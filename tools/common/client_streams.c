@@ -64,14 +64,14 @@ static cop_err open_publisher(
 {
 	p->endpoint = endpoint;
 	(void)snprintf(p->topic, sizeof p->topic, "%s%s", prefix, model);
-	return cop_client_socket(context, ZMQ_XPUB, endpoint, &p->socket, diag);
+	return cop_client_socket(context, ZMQ_XPUB, endpoint, NULL, &p->socket, diag);
 }
 
 static cop_err open_all(cop_streams *s, const cop_streams_settings *set, cop_diag *diag)
 {
 	(void)snprintf(s->topic, sizeof s->topic, "act.%s", set->model);
 	s->context = zmq_ctx_new();
-	cop_err err = cop_client_socket(s->context, ZMQ_SUB, set->actions, &s->actions, diag);
+	cop_err err = cop_client_socket(s->context, ZMQ_SUB, set->actions, NULL, &s->actions, diag);
 	if (err == COP_OK && zmq_setsockopt(s->actions, ZMQ_SUBSCRIBE, s->topic, strlen(s->topic)) != 0)
 		err = complain(set->actions, COP_EIO, "subscribing", 0.0, diag);
 	if (err == COP_OK)

@@ -593,7 +593,7 @@ static cop_err attempt(backup *b, cop_diag *diag)
 static cop_err copy(backup *b, cop_diag *diag)
 {
 	const cop_backup_request *request = b->request;
-	cop_err err = cop_client_open(request->endpoint, request->timeout, &b->client, diag);
+	cop_err err = cop_client_open_keyed(request->endpoint, &request->keys, request->timeout, &b->client, diag);
 	if (err == COP_OK)
 		err = join(request->folder, COP_STATE_DIR_JOURNAL, &b->journal, diag);
 	if (err == COP_OK)

@@ -9,9 +9,11 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "tools/common/client_keys.h"
 
 typedef struct cop_backup_request {
 	const char *endpoint;
+	cop_client_keys keys;
 	double timeout;     /* seconds, for each answer */
 	const char *folder; /* is not there, or empty */
 	bool json;

@@ -46,6 +46,9 @@ static const char usage_text[] =
         "  backup FOLDER           copy the state, on the daemon's machine, to a new or\n"
         "                          empty folder from which a daemon can start\n\n"
         "  --endpoint EP   the daemon's request socket (default " DEFAULT_ENDPOINT ")\n"
+        "  --key FILE      the client's secret key, where the endpoint is encrypted\n"
+        "  --server-key FILE\n"
+        "                  the daemon's public key\n"
         "  --timeout S     wait so long for an answer (default 5)\n"
         "  --x X           features: a JSON array, or an object of names or indices; or a\n"
         "                  file that holds it (-: standard input)\n"
@@ -57,6 +60,7 @@ static const char usage_text[] =
 
 typedef struct options {
 	const char *endpoint;
+	cop_client_keys keys;
 	double timeout;
 	const char *x;
 	const char *loss;
@@ -271,7 +275,7 @@ static cop_err ask(const options *o, cop_diag *diag)
 	if (err == COP_OK && body.err != COP_OK)
 		err = bad("", cop_err_text(body.err), diag);
 	if (err == COP_OK)
-		err = cop_client_open(o->endpoint, o->timeout, &client, diag);
+		err = cop_client_open_keyed(o->endpoint, &o->keys, o->timeout, &client, diag);
 	if (err == COP_OK)
 		err = cop_client_request(client, o->verb, o->model, body.data, body.length, &reply, diag);
 	if (err == COP_OK)
@@ -287,6 +291,8 @@ static cop_err ask(const options *o, cop_diag *diag)
 
 static const cop_option rows[] = {
 	{ "endpoint", COP_OPTION_TEXT, OF(endpoint) },
+	{ "key", COP_OPTION_TEXT, OF(keys.own) },
+	{ "server-key", COP_OPTION_TEXT, OF(keys.server) },
 	{ "timeout", COP_OPTION_NUMBER, OF(timeout), .low = 0.001, .high = 86400.0 },
 	{ "x", COP_OPTION_TEXT, OF(x) },
 	{ "loss", COP_OPTION_TEXT, OF(loss) },
@@ -354,6 +360,8 @@ static bool check(const options *o, int arguments)
 {
 	unsigned given = (o->x != NULL ? TAKES_X : 0) | (o->loss != NULL ? TAKES_LOSS : 0), taken = 0;
 	const char *expected = NULL;
+	if ((o->keys.own == NULL) != (o->keys.server == NULL))
+		return usage_error("--key and --server-key go together");
 	if (o->off && !is_verb(o, "freeze"))
 		return usage_error("--off goes with freeze");
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -392,7 +400,7 @@ int cop_command_ctl(int argc, char **argv)
 	if (!check(&o, o.count - 1))
 		return COP_EXIT_USAGE;
 	cop_diag diag = { 0 };
-	cop_backup_request backup = { o.endpoint, o.timeout, o.words[1], o.json };
+	cop_backup_request backup = { o.endpoint, o.keys, o.timeout, o.words[1], o.json };
 	bool is_backup = strcmp(o.verb, "backup") == 0;
 	return cop_command_end(NAME, is_backup ? cop_backup(&backup, &diag) : ask(&o, &diag), NULL, &diag);
 }

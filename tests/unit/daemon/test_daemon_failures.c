@@ -428,7 +428,7 @@ static cop_err open_inlet(void *context, cop_diag *diag)
 	(void)diag;
 	cop_err err = cop_inlet_open(config, &inlet);
 	for (unsigned i = 0; i < 3 && err == COP_OK; i++)
-		err = cop_inlet_add(inlet, COP_INLET_REQUESTS, "ipc://x");
+		err = cop_inlet_add(inlet, COP_INLET_REQUESTS, false, "ipc://x");
 	cop_inlet_close(inlet);
 	return err;
 }
@@ -447,7 +447,7 @@ static cop_err open_sockets(void *context, cop_diag *diag)
 {
 	cop_sockets sockets;
 	(void)context;
-	cop_err err = cop_sockets_open(&sockets, config, diag);
+	cop_err err = cop_sockets_open(&sockets, config, NULL, diag);
 	cop_sockets_close(&sockets);
 	return err;
 }

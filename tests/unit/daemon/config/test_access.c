@@ -35,7 +35,7 @@ static void test_access_reads_names_tokens_rights_and_models(void **state)
 	(void)state;
 	cop_access *access;
 	write_file(good, 0640);
-	assert_int_equal(cop_access_read(path, &access, NULL), COP_OK);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &access, NULL), COP_OK);
 	assert_int_equal(access->count, 3);
 	const cop_access_entry *shop = find(access, "0123456789abcdef"), *grafana = find(access, "ABCDEFGHIJKLMNOP");
 	const cop_access_entry *boss = find(access, "~~~~~~~~~~~~~~~~~~~~");
@@ -62,7 +62,7 @@ static void test_access_finds_whole_tokens_alone(void **state)
 	cop_access *access;
 	char longest[COP_ACCESS_MOST + 2];
 	write_file(good, 0600);
-	assert_int_equal(cop_access_read(path, &access, NULL), COP_OK);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &access, NULL), COP_OK);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		assert_null(find(access, wrong[i]));
 	memset(longest, 'a', sizeof longest);
@@ -76,7 +76,7 @@ static void assert_wrong(const char *text, mode_t mode, cop_err err, uint64_t li
 	cop_access *access;
 	cop_diag diag = { .message = "" };
 	write_file(text, mode);
-	assert_int_equal(cop_access_read(path, &access, &diag), err);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &access, &diag), err);
 	assert_null(access);
 	assert_string_equal(diag.source, path);
 	if (diag.line != line || strstr(diag.message, message) == NULL)
@@ -108,7 +108,7 @@ static void test_access_refuses_wrong_files_with_the_line(void **state)
 	assert_wrong(text, 0600, COP_EFORMAT, 1, "too long");
 	(void)remove(path);
 	cop_access *access;
-	assert_int_equal(cop_access_read(path, &access, NULL), COP_EIO);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &access, NULL), COP_EIO);
 	assert_null(access);
 }
 
@@ -120,7 +120,7 @@ static void test_access_without_memory_fails_each_time(void **state)
 	for (;; n++) {
 		cop_access *access;
 		cop_test_alloc_fail(n, 0);
-		cop_err err = cop_access_read(path, &access, NULL);
+		cop_err err = cop_access_read(path, COP_ACCESS_TOKENS, &access, NULL);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
 		cop_access_free(access);
@@ -129,6 +129,48 @@ static void test_access_without_memory_fails_each_time(void **state)
 			break;
 	}
 	assert_true(n > 3);
+}
+
+#define KEY_A "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+#define KEY_B "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"
+
+static void test_access_reads_keys_from_a_file_that_anybody_may_read(void **state)
+{
+	(void)state;
+	cop_access *access;
+	cop_diag diag = { .message = "" };
+	write_file("zoe " KEY_A " read\nab " KEY_B " decide m\n", 0644);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, NULL), COP_OK);
+	assert_ptr_equal(cop_access_named(access, "zoe"), find(access, KEY_A));
+	assert_ptr_equal(cop_access_named(access, "ab"), find(access, KEY_B));
+	assert_null(cop_access_named(access, "a"));
+	assert_null(cop_access_named(access, "zoey"));
+	cop_access_free(access);
+	write_file("zoe " KEY_A "0 read\n", 0600);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, &diag), COP_EFORMAT);
+	assert_non_null(strstr(diag.message, "the key is wrong"));
+	write_file("zoe " KEY_A " read\n", 0602);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, &diag), COP_EIO);
+	assert_non_null(strstr(diag.message, "write"));
+}
+
+static void test_access_finds_every_name_of_many(void **state)
+{
+	(void)state;
+	static char text[64 * 200];
+	cop_access *access;
+	size_t length = 0;
+	for (int i = 0; i < 200; i++)
+		length += (size_t)snprintf(
+		        text + length, sizeof text - length, "n%d 0123456789abcdef%d all\n", i * 7 % 200, i * 7 % 200);
+	write_file(text, 0600);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &access, NULL), COP_OK);
+	for (int i = 0; i < 200; i++) {
+		char name[16];
+		(void)snprintf(name, sizeof name, "n%d", i);
+		assert_string_equal(cop_access_named(access, name)->name, name);
+	}
+	cop_access_free(access);
 }
 
 static int make_path(void **state)
@@ -147,6 +189,8 @@ static int remove_path(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_access_reads_keys_from_a_file_that_anybody_may_read),
+		cmocka_unit_test(test_access_finds_every_name_of_many),
 		cmocka_unit_test(test_access_reads_names_tokens_rights_and_models),
 		cmocka_unit_test(test_access_finds_whole_tokens_alone),
 		cmocka_unit_test(test_access_refuses_wrong_files_with_the_line),

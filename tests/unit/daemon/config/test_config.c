@@ -461,7 +461,8 @@ static void test_config_address_forms_are_told_apart(void **state)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *endpoint = cases[i].endpoint;
-		assert_int_equal(takes(SMALL_AND_SOCKETS "feedback_bind = { ", endpoint, " } }"), cases[i].bind);
+		assert_int_equal(
+		        takes(SMALL_AND_SOCKETS "insecure = true feedback_bind = { ", endpoint, " } }"), cases[i].bind);
 		assert_int_equal(takes(SMALL_AND_SOCKETS "feedback_connect = { ", endpoint, " } }"), cases[i].connect);
 		bool tcp = strncmp(endpoint, "tcp://", 6) == 0;
 		assert_int_equal(takes(SMALL "http { listen = ", endpoint + (tcp ? 6 : 0), " }"), cases[i].listen);
@@ -1267,7 +1268,7 @@ static const char *const everything =
         "sockets { requests = { \"tcp://*:1\", \"tcp://[::1]:2\" } contexts_bind = { \"ipc://a\" }\n"
         " contexts_connect = { \"tcp://host.example:3\" } feedback_bind = { \"ipc://b\" }\n"
         " feedback_connect = { \"ipc:///c\" } feedback_pull_bind = { \"ipc://d\" } actions_bind = { \"ipc://e\" }\n"
-        " message_limit = 1025B }\n"
+        " insecure = true message_limit = 1025B }\n"
         "journal { sync = never interval = 1001us segment = 65537B keep = 1TiB }\n"
         "checkpoint { every = 90s keep = 1 }\n"
         "model a { learner = dgt arms = 3 features = 4 epsilon = 0.123456789012345678 epsilon_decay = 1e-7\n"
@@ -1585,9 +1586,70 @@ static void test_config_nth_allocation_fails_gives_enomem(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void test_what_other_machines_reach_is_refused_in_the_clear(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *endpoint;
+		bool near;
+	} cases[] = {
+		{ "tcp://127.0.0.1:50", true },
+		{ "tcp://127.9.9.9:50", true },
+		{ "tcp://[::1]:50", true },
+		{ "tcp://lo:50", true },
+		{ "ipc://a", true },
+		{ "tcp://0.0.0.0:50", false },
+		{ "tcp://*:50", false },
+		{ "tcp://[::]:50", false },
+		{ "tcp://10.0.0.1:50", false },
+		{ "tcp://128.0.0.1:50", false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[512];
+		(void)snprintf(text, sizeof text, SMALL_AND_SOCKETS "actions_bind = { \"%s\" } }", cases[i].endpoint);
+		if (cases[i].near)
+			cop_config_free(good(text));
+		else
+			refused(COP_EINVAL, text, 2, "can be reached from other machines");
+		(void)snprintf(text, sizeof text, SMALL_AND_SOCKETS "insecure = true actions_bind = { \"%s\" } }",
+		        cases[i].endpoint);
+		cop_config *config = good(text);
+		const char *exposed = cop_config_exposed(config, 0);
+		assert_int_equal(exposed == NULL, cases[i].near);
+		if (exposed != NULL)
+			assert_string_equal(exposed, cases[i].endpoint);
+		assert_null(cop_config_exposed(config, 1));
+		cop_config_free(config);
+	}
+}
+
+static void test_peers_have_keys_of_forty_characters(void **state)
+{
+	(void)state;
+	char endpoint[COP_CONFIG_ENDPOINT + 1];
+	assert_null(cop_config_peer("tcp://a:5", endpoint));
+	assert_string_equal(endpoint, "tcp://a:5");
+	assert_string_equal(cop_config_peer("tcp://a:5 server_key=KEY", endpoint), "KEY");
+	assert_string_equal(endpoint, "tcp://a:5");
+	refused(COP_EINVAL, SMALL_AND_SOCKETS "contexts_connect = { \"tcp://a:5 server_key=short\" } }", 2,
+	        "not allowed");
+	refused(COP_EINVAL, SMALL_AND_SOCKETS "contexts_connect = { \"tcp://a:5 \" } }", 2, "not allowed");
+	refused(COP_EINVAL,
+	        SMALL_AND_SOCKETS
+	        "contexts_connect = { 'ipc://a server_key=rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7' } }",
+	        2, "not allowed");
+	refused(COP_EINVAL,
+	        SMALL_AND_SOCKETS
+	        "contexts_connect = { 'tcp://a:5 server_key=rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7' } }",
+	        2, "expected a section curve");
+	refused(COP_EINVAL, SMALL_AND_SOCKETS "}\ncurve { key = k }", 3, "missing in section curve");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_other_machines_reach_is_refused_in_the_clear),
+		cmocka_unit_test(test_peers_have_keys_of_forty_characters),
 		cmocka_unit_test(test_config_minimal_has_all_defaults),
 		cmocka_unit_test(test_config_learner_chooses_defaults),
 		cmocka_unit_test(test_config_defaults_are_the_learners_own),

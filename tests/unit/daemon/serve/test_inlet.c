@@ -68,7 +68,7 @@ static int set_up(void **state)
 		assert_int_equal(bind(f->listening[kind], (struct sockaddr *)&where, sizeof where), 0);
 		assert_int_equal(listen(f->listening[kind], 64), 0);
 		(void)snprintf(endpoint, sizeof endpoint, "ipc://%s", where.sun_path);
-		assert_int_equal(cop_inlet_add(f->inlet, (cop_inlet_kind)kind, endpoint), COP_OK);
+		assert_int_equal(cop_inlet_add(f->inlet, (cop_inlet_kind)kind, false, endpoint), COP_OK);
 	}
 	*state = f;
 	return 0;
@@ -503,7 +503,7 @@ static void test_tcp_endpoints_know_their_connections(void **state)
 		assert_int_equal(getsockname(listening, (struct sockaddr *)&where, &size), 0);
 		(void)snprintf(endpoint, sizeof endpoint, "tcp://%s:%u", any ? "0.0.0.0" : "127.0.0.1",
 		        (unsigned)ntohs(where.sin_port));
-		assert_int_equal(cop_inlet_add(f->inlet, COP_INLET_PULL, endpoint), COP_OK);
+		assert_int_equal(cop_inlet_add(f->inlet, COP_INLET_PULL, false, endpoint), COP_OK);
 		linked l = { .peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
 		assert_int_equal(connect(l.peer, (struct sockaddr *)&where, sizeof where), 0);
 		l.ours = accept(listening, NULL, NULL);
@@ -525,7 +525,7 @@ static void test_endpoint_without_memory_is_not_added(void **state)
 {
 	fixture *f = *state;
 	cop_test_alloc_fail(1, 0);
-	cop_err err = cop_inlet_add(f->inlet, COP_INLET_PULL, "tcp://127.0.0.1:1");
+	cop_err err = cop_inlet_add(f->inlet, COP_INLET_PULL, false, "tcp://127.0.0.1:1");
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(err, COP_ENOMEM);
 	linked l = connect_as(f, COP_INLET_REQUESTS); /* the others are there */
@@ -588,11 +588,29 @@ static void test_takers_on_several_threads_take_it_all(void **state)
 	disconnect(l);
 }
 
+static bool is_lost(const void *context, const char *name) { return strcmp(context, name) == 0; }
+
+static void test_named_subscribers_end_when_they_are_lost(void **state)
+{
+	const fixture *f = *state;
+	linked gone = connect_as(f, COP_INLET_ACTIONS), stays = connect_as(f, COP_INLET_ACTIONS);
+	char byte;
+	cop_inlet_name(f->inlet, gone.ours, "gone");
+	cop_inlet_name(f->inlet, stays.ours, "stays");
+	cop_inlet_name(f->inlet, 12345, "nobody");
+	cop_inlet_end_lost(f->inlet, is_lost, "gone");
+	assert_int_equal(look(f).closed[COP_INLET_KEY], 1);
+	assert_int_equal(read(gone.peer, &byte, 1), 0);
+	assert_int_equal(look(f).connections, 1);
+	disconnect(gone);
+	disconnect(stays);
+}
+
 static void test_reasons_have_their_texts(void **state)
 {
 	(void)state;
 	static const char *const texts[COP_INLET_REASONS] = { "not_zmtp", "frame", "message", "memory", "subscriptions",
-		"slow" };
+		"clear", "key", "slow" };
 	for (unsigned i = 0; i < COP_INLET_REASONS; i++)
 		assert_string_equal(cop_inlet_reason_text((cop_inlet_reason)i), texts[i]);
 }
@@ -654,6 +672,7 @@ int main(void)
 		TEST(test_bytes_that_come_one_by_one_count),
 		TEST(test_slowest_is_sought_among_connections_alone),
 		TEST(test_takers_on_several_threads_take_it_all),
+		TEST(test_named_subscribers_end_when_they_are_lost),
 		TEST(test_reasons_have_their_texts),
 		TEST(test_other_sockets_are_left_alone),
 		TEST(test_open_one_at_a_time_and_without_memory_fails),

@@ -92,7 +92,7 @@ static int set_up(void **state)
 	        w.folder, w.folder, w.folder, w.folder, w.folder, w.folder);
 	w.config = configured(lists);
 	*state = &w;
-	return cop_sockets_open(&w.sockets, w.config, &diag) != COP_OK;
+	return cop_sockets_open(&w.sockets, w.config, NULL, &diag) != COP_OK;
 }
 
 static int tear_down(void **state)
@@ -452,7 +452,7 @@ static void test_endpoint_that_cannot_be_opened_is_named(void **state)
 	cop_sockets sockets;
 	cop_diag diag = { .message = "" };
 	cop_config *config = configured("requests = { \"ipc:///nowhere/at/all\" }");
-	assert_int_equal(cop_sockets_open(&sockets, config, &diag), COP_EIO);
+	assert_int_equal(cop_sockets_open(&sockets, config, NULL, &diag), COP_EIO);
 	assert_string_equal(
 	        diag.message, "sockets: requests: cannot bind ipc:///nowhere/at/all: No such file or directory");
 	cop_sockets_close(&sockets);
@@ -471,7 +471,7 @@ static void test_file_in_an_endpoints_place_is_left_alone(void **state)
 	(void)close(file);
 	(void)snprintf(lists, sizeof lists, "requests = { \"ipc://%s\" }", place);
 	cop_config *config = configured(lists);
-	assert_int_equal(cop_sockets_open(&sockets, config, &diag), COP_EEXIST);
+	assert_int_equal(cop_sockets_open(&sockets, config, NULL, &diag), COP_EEXIST);
 	assert_true(diag.message[0] != '\0');
 	assert_int_equal(sockets.file_count, 0);
 	cop_sockets_close(&sockets);
@@ -486,7 +486,7 @@ static void test_connection_that_cannot_be_made_is_named(void **state)
 	cop_diag diag = { .message = "" };
 	cop_config *config = configured("feedback_connect = { \"tcp://127.0.0.1:5591\", \"tcp://127.0.0.1:5592\" }");
 	connection_fails = 2;
-	cop_err err = cop_sockets_open(&sockets, config, &diag);
+	cop_err err = cop_sockets_open(&sockets, config, NULL, &diag);
 	connection_fails = 0;
 	assert_int_equal(err, COP_EIO);
 	assert_string_equal(diag.message, "sockets: feedback: cannot connect tcp://127.0.0.1:5592: Invalid argument");
@@ -510,7 +510,7 @@ static void test_option_that_cannot_be_set_is_an_error(void **state)
 		cop_diag diag = { .message = "" };
 		options = 0;
 		option_fails = ++n;
-		err = cop_sockets_open(&s, config, &diag);
+		err = cop_sockets_open(&s, config, NULL, &diag);
 		option_fails = 0;
 		const char *which = n <= 6 ? "requests" : n <= 12 ? "actions_bind" : "contexts";
 		char expected[100];
@@ -529,7 +529,7 @@ static void test_sockets_that_are_not_configured_are_not_there(void **state)
 	cop_sockets s;
 	zmq_msg_t body;
 	cop_config *config = configured("contexts_connect = { \"tcp://127.0.0.1:5591\" }");
-	assert_int_equal(cop_sockets_open(&s, config, NULL), COP_OK);
+	assert_int_equal(cop_sockets_open(&s, config, NULL, NULL), COP_OK);
 	assert_non_null(s.contexts);
 	assert_true(s.requests == NULL && s.feedback == NULL && s.pull == NULL && s.actions == NULL);
 	assert_int_equal(s.fds, 1);

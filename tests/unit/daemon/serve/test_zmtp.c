@@ -247,9 +247,100 @@ static void test_filter_long_frames_and_other_protocols_are_refused(void **state
 	assert_int_equal(filter_pieces(&s, &rng, 100, &out).verdict, COP_ZMTP_NOT_ZMTP);
 }
 
+static void greet_curve(stream *s)
+{
+	greet(s);
+	memcpy(s->bytes + 12, "CURVE", 5);
+}
+
+/* The handshake alone; then frames of an encrypted message of 100 bytes in the clear, a heartbeat, and another. */
+static void test_read_counts_encrypted_frames_behind_the_handshake(void **state)
+{
+	(void)state;
+	for (size_t piece = 1; piece < 500; piece += 7) {
+		stream s;
+		char content[512] = { 0 };
+		cop_zmtp zmtp = { .seal = COP_ZMTP_CURVE };
+		cop_zmtp_done done = { 0 };
+		greet_curve(&s);
+		put_frame(&s, 4, content, 200);
+		put_frame(&s, 6, content, 300);
+		assert_int_equal(read_pieces(&zmtp, &s, piece, &done), COP_ZMTP_GOOD);
+		assert_int_equal(done.messages, 0);
+		s.length = 0;
+		put_frame(&s, 0, content, 100 + COP_ZMTP_SEALED);
+		put_frame(&s, 0, content, 7 + COP_ZMTP_SEALED);
+		put_frame(&s, 0, content, COP_ZMTP_SEALED);
+		assert_int_equal(read_pieces(&zmtp, &s, piece, &done), COP_ZMTP_GOOD);
+		assert_int_equal(done.messages, 2);
+		assert_int_equal(done.all, 100 + 2 * COP_ZMTP_FRAME_COST);
+		assert_int_equal(done.contexts, done.all);
+		assert_int_equal(zmtp.cost, 0);
+	}
+}
+
+/* A peer that has no key can send as much with its greeting. */
+static void test_read_counts_nothing_that_came_with_the_handshake(void **state)
+{
+	(void)state;
+	stream s;
+	char content[512] = { 0 };
+	cop_zmtp zmtp = { .seal = COP_ZMTP_CURVE };
+	cop_zmtp_done done = { 0 };
+	greet_curve(&s);
+	put_frame(&s, 4, content, 200);
+	put_frame(&s, 6, content, 300);
+	for (int i = 0; i < 50; i++)
+		put_frame(&s, 0, content, 200);
+	assert_int_equal(read_pieces(&zmtp, &s, s.length, &done), COP_ZMTP_GOOD);
+	assert_int_equal(done.messages, 0);
+}
+
+static void test_read_refuses_what_is_not_encrypted_or_too_long_to_be_a_handshake(void **state)
+{
+	(void)state;
+	stream s;
+	cop_zmtp_done done = { 0 };
+	cop_zmtp zmtp = { .seal = COP_ZMTP_CURVE };
+	greet(&s);
+	assert_int_equal(read_pieces(&zmtp, &s, 1, &done), COP_ZMTP_CLEAR);
+	greet(&s);
+	memcpy(s.bytes + 12, "CURVED", 6);
+	zmtp = (cop_zmtp){ .seal = COP_ZMTP_CURVE };
+	assert_int_equal(read_pieces(&zmtp, &s, 64, &done), COP_ZMTP_CLEAR);
+	greet_curve(&s);
+	put_frame(&s, 6, NULL, COP_ZMTP_HANDSHAKE + 1);
+	zmtp = (cop_zmtp){ .seal = COP_ZMTP_CURVE };
+	assert_int_equal(read_pieces(&zmtp, &s, 10, &done), COP_ZMTP_LONG_FRAME);
+	assert_int_equal(done.messages, 0);
+}
+
+static void test_read_goes_by_the_greeting_where_either_may_be(void **state)
+{
+	(void)state;
+	stream s;
+	cop_zmtp_done done = { 0 };
+	cop_zmtp zmtp = { .seal = COP_ZMTP_GREETING };
+	greet(&s);
+	put_frame(&s, 0, "ctx.m", 5);
+	assert_int_equal(read_pieces(&zmtp, &s, 3, &done), COP_ZMTP_GOOD);
+	assert_int_equal(done.messages, 1);
+	assert_int_equal(zmtp.seal, COP_ZMTP_ANY);
+	zmtp = (cop_zmtp){ .seal = COP_ZMTP_GREETING };
+	greet_curve(&s);
+	put_frame(&s, 0, "ctx.m", 5);
+	assert_int_equal(read_pieces(&zmtp, &s, 3, &done), COP_ZMTP_GOOD);
+	assert_int_equal(done.messages, 1);
+	assert_int_equal(zmtp.seal, COP_ZMTP_CURVE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read_counts_encrypted_frames_behind_the_handshake),
+		cmocka_unit_test(test_read_counts_nothing_that_came_with_the_handshake),
+		cmocka_unit_test(test_read_refuses_what_is_not_encrypted_or_too_long_to_be_a_handshake),
+		cmocka_unit_test(test_read_goes_by_the_greeting_where_either_may_be),
 		cmocka_unit_test(test_read_counts_messages_whatever_the_pieces),
 		cmocka_unit_test(test_read_unfinished_message_costs_what_has_come),
 		cmocka_unit_test(test_read_limits_are_kept_to_the_byte),
