@@ -39,7 +39,8 @@ cop_err cop_refit_check(const cop_trees *trees, size_t features, size_t outputs,
 		cop_diag_message(diag, "a latent tree does not predict by its splits alone; expected a tree of tao");
 		return COP_ESHAPE;
 	}
-	if (cop_trees_how(trees) == COP_TREES_VOTE || cop_tree_view(cop_trees_at(trees, 0))->link != COP_TREE_VALUES) {
+	if (cop_trees_how(trees) == COP_TREES_VOTE || cop_trees_how(trees) == COP_TREES_SOFTMAX ||
+	        cop_tree_view(cop_trees_at(trees, 0))->link != COP_TREE_VALUES) {
 		cop_diag_message(diag, "the trees predict classes; expected predicted losses");
 		return COP_ESHAPE;
 	}

@@ -3,8 +3,9 @@
  *
  * Classes: Gini impurity, leaves hold class shares (link probabilities). Values: summed squared error over all K
  * outputs, leaves hold means (link values). Costs: summed cost of the best choice, and among equals the squared error;
- * leaves hold mean costs. Thresholds stand midway between neighbouring values. Exact: every feature and threshold is
- * tried, dense and sparse rows alike (what a sparse row does not store is 0). Ties by lower feature, then lower
+ * leaves hold mean costs. Of a feature, every threshold is tried, or one drawn evenly between the node's least and greatest
+ * value (extremely randomised trees, Geurts et al. 2006). Tried thresholds stand midway between neighbouring values. Exact,
+ * dense and sparse rows alike (what a sparse row does not store is 0). Ties by lower feature, then lower
  * threshold; so the tree does not depend on the number of threads.
  *
  * A node is split as long as its rows differ and depth and min_leaf allow it, even by a split that gains nothing by
@@ -19,12 +20,13 @@
 #include "tree/tree.h"
 
 typedef struct cop_cart_settings {
-	unsigned max_depth; /* 1..COP_TREE_MAX_DEPTH */
-	double min_leaf;    /* least weight of a leaf, >= 0 */
-	size_t features;    /* tried at each node, drawn by rng, and then more until one splits; 0: all */
-	double complexity;  /* cost-complexity parameter (share of the root's impurity), >= 0; < 0: chosen by
+	unsigned max_depth;    /* 1..COP_TREE_MAX_DEPTH */
+	double min_leaf;       /* least weight of a leaf, >= 0 */
+	size_t features;       /* tried at each node, drawn by rng, and then more until one splits; 0: all */
+	bool drawn_thresholds; /* one for each feature tried, by rng, instead of all */
+	double complexity;     /* cost-complexity parameter (share of the root's impurity), >= 0; < 0: chosen by
 	                       folds, as the largest within one standard error of the best */
-	unsigned folds;     /* of that choice, >= 2 */
+	unsigned folds;        /* of that choice, >= 2 */
 } cop_cart_settings;
 
 /* An unlimited tree; 10 folds. */

@@ -127,13 +127,13 @@ static cop_err find_centre(cop_cart_data *data)
 	return COP_OK;
 }
 
-cop_err cop_cart_data_init(cop_cart_data *data, const cop_sample *sample, cop_pool *pool)
+cop_err cop_cart_data_init(cop_cart_data *data, const cop_sample *sample, bool ranked, cop_pool *pool)
 {
 	*data = (cop_cart_data){ .sample = sample };
 	cop_err err = give_places(data);
 	if (err == COP_OK)
 		err = find_centre(data);
-	if (err == COP_OK && !sample->rows->sparse)
+	if (err == COP_OK && ranked && !sample->rows->sparse)
 		err = rank_columns(data, pool);
 	return err;
 }

@@ -2,7 +2,8 @@
  *
  * The sample's rows of positive weight have places 0 to n - 1. Each dense feature's values are replaced by their ranks
  * among its distinct values, column by column, in 1, 2 or 4 bytes: ranks are sorted faster than values, often need
- * not be sorted at all, and split the same rows. Sparse rows stay as they are. Reading is fine from many threads. */
+ * not be sorted at all, and split the same rows. Sparse rows, and dense ones whose thresholds are drawn, stay as they
+ * are. Reading is fine from many threads. */
 #ifndef COP_TRAIN_CART_DATA_H
 #define COP_TRAIN_CART_DATA_H
 
@@ -19,13 +20,13 @@ typedef struct cop_cart_data {
 	const cop_sample *sample;
 	size_t n;
 	uint32_t *row;           /* of each place */
-	cop_cart_column *column; /* d; NULL: sparse */
+	cop_cart_column *column; /* d; NULL: rows as they are */
 	double *centre;          /* values: the mean of each output, from which moments are measured; else zeros */
 } cop_cart_data;
 
-/* The sample is kept. The caller ends it with fini in every case. COP_EINVAL: no row has a positive weight. COP_ENOMEM.
+/* The sample is kept. ranked: dense features are ranked. The caller ends it with fini in every case. COP_EINVAL: no row has a positive weight. COP_ENOMEM.
  */
-COP_CHECK cop_err cop_cart_data_init(cop_cart_data *data, const cop_sample *sample, cop_pool *pool);
+COP_CHECK cop_err cop_cart_data_init(cop_cart_data *data, const cop_sample *sample, bool ranked, cop_pool *pool);
 void cop_cart_data_fini(cop_cart_data *data);
 
 /* Ranks of the places place[0..n) in a column that is not constant. */

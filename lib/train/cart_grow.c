@@ -32,9 +32,11 @@ typedef struct grower {
 	const uint32_t *place;
 	double least; /* costs: sum of each row's least */
 
+	bool by_entries; /* sparse rows, all thresholds: features that have an entry in the node */
 	cop_ordered_sparse sparse;
-	uint32_t *drawn; /* features in random order, when not all are tried */
-	size_t features; /* to search: numbers into `candidate` */
+	double *threshold_share; /* drawn thresholds: of each place in `candidate`; NULL: all are tried */
+	uint32_t *drawn;         /* features in random order, when not all are tried */
+	size_t features;         /* to search: numbers into `candidate` */
 	const uint32_t *candidate;
 	uint32_t *slot; /* sparse and drawn: of each feature, its number in `sparse` plus 1 */
 	size_t share;
@@ -136,8 +138,13 @@ static double impurity(const grower *g)
 
 /* --- the search --- */
 
-static void search_feature(grower *g, cop_cart_searcher *searcher, size_t feature)
+static void search_feature(grower *g, cop_cart_searcher *searcher, size_t f)
 {
+	size_t feature = g->candidate != NULL ? g->candidate[f] : f;
+	if (g->threshold_share != NULL) {
+		cop_cart_split_drawn(searcher, &g->members, g->data, g->place, feature, g->threshold_share[f]);
+		return;
+	}
 	if (g->data->column != NULL) {
 		cop_cart_split_dense(searcher, &g->members, &g->data->column[feature], g->place, feature);
 		return;
@@ -154,7 +161,7 @@ static cop_err search_share(void *context, size_t task, unsigned worker)
 	grower *g = context;
 	size_t end = (task + 1) * g->share;
 	for (size_t f = task * g->share; f < end && f < g->features; f++)
-		search_feature(g, &g->worker[worker], g->candidate != NULL ? g->candidate[f] : f);
+		search_feature(g, &g->worker[worker], f);
 	return COP_OK;
 }
 
@@ -167,6 +174,8 @@ static cop_err search(grower *g, size_t count, const uint32_t *candidate, cop_ca
 		g->worker[w].best.feature = SIZE_MAX;
 	g->features = count;
 	g->candidate = candidate;
+	for (size_t f = 0; g->threshold_share != NULL && f < count; f++)
+		g->threshold_share[f] = cop_rng_unit(g->rng);
 	size_t shares = pooled ? SHARES * workers : 1;
 	g->share = (count + shares - 1) / shares;
 	if (g->share == 0)
@@ -206,7 +215,7 @@ static cop_err search_drawn(grower *g, cop_cart_split *best)
 			g->drawn[f] = g->drawn[other];
 			g->drawn[other] = swap;
 		}
-		if (g->data->column != NULL)
+		if (!g->by_entries)
 			err = search(g, to - from, g->drawn + from, best);
 		else
 			err = search(g, drawn_slots(g, from, to, g->slot + d), g->slot + d, best);
@@ -220,19 +229,19 @@ static cop_err search_drawn(grower *g, cop_cart_split *best)
 static cop_err find_split(grower *g, cop_cart_split *best)
 {
 	best->feature = SIZE_MAX;
-	if (g->data->column == NULL) {
+	if (g->by_entries) {
 		for (size_t i = 0; i < g->members.n; i++)
 			g->row[i] = g->data->row[g->place[i]];
 		cop_ordered_sparse_fill(&g->sparse, g->data->sample->rows, g->members.n, g->row);
 	}
 	if (g->drawn != NULL)
 		return search_drawn(g, best);
-	return search(g, g->data->column != NULL ? g->data->sample->rows->d : g->sparse.features, NULL, best);
+	return search(g, g->by_entries ? g->sparse.features : g->data->sample->rows->d, NULL, best);
 }
 
 /* --- splitting --- */
 
-/* Which rows go right, and the threshold between those that do and those that do not. */
+/* Which rows go right, and the threshold that was drawn, or stands between those that do and those that do not. */
 static float divide(grower *g, const cop_cart_split *split)
 {
 	const cop_dataset *rows = g->data->sample->rows;
@@ -253,7 +262,7 @@ static float divide(grower *g, const cop_cart_split *split)
 			any_left = true;
 		}
 	}
-	return cop_ordered_between(lo, hi);
+	return g->threshold_share != NULL ? cop_ordered_value(split->first) : cop_ordered_between(lo, hi);
 }
 
 /* Those that go left first, each side in order; their number. */
@@ -351,7 +360,7 @@ static cop_err init_drawn(grower *g)
 		return COP_ENOMEM;
 	for (size_t j = 0; j < d; j++)
 		g->drawn[j] = (uint32_t)j;
-	if (g->data->column != NULL)
+	if (!g->by_entries)
 		return COP_OK;
 	g->slot = cop_mem_alloc(d + g->settings->features, sizeof *g->slot); /* behind them, those to search */
 	return g->slot != NULL ? COP_OK : COP_ENOMEM;
@@ -404,8 +413,12 @@ static cop_err init(grower *g, size_t n)
 		.moment = g->moment,
 		.total = g->total };
 	cop_err err = init_drawn(g);
-	if (err == COP_OK && g->data->column == NULL)
+	if (err == COP_OK && g->by_entries)
 		err = init_sparse(g, n);
+	if (err == COP_OK && g->settings->drawn_thresholds) {
+		g->threshold_share = cop_mem_alloc(sample->rows->d, sizeof *g->threshold_share);
+		err = g->threshold_share != NULL ? COP_OK : COP_ENOMEM;
+	}
 	return err == COP_OK ? init_workers(g, n) : err;
 }
 
@@ -421,6 +434,7 @@ static void fini(grower *g)
 	cop_mem_free(g->moment);
 	cop_mem_free(g->goes_right);
 	cop_mem_free(g->spare);
+	cop_mem_free(g->threshold_share);
 	cop_mem_free(g->drawn);
 	cop_mem_free(g->slot);
 	cop_mem_free(g->row);
@@ -438,6 +452,7 @@ cop_err cop_cart_grow(const cop_cart_settings *settings, const cop_cart_data *da
 	for (size_t i = 0; i < n; i++)
 		grown->place[i] = place != NULL ? place[i] : (uint32_t)i;
 	grower g = { .settings = settings, .data = data, .pool = pool, .rng = rng, .grown = grown };
+	g.by_entries = data->column == NULL && !settings->drawn_thresholds;
 	cop_err err = init(&g, n);
 	if (err == COP_OK)
 		err = grow(&g, n);

@@ -28,7 +28,8 @@ cop_err cop_cart_split_searcher_init(cop_cart_searcher *searcher, size_t n, size
 	searcher->spare = cop_mem_alloc(n, sizeof *searcher->spare);
 	searcher->near = cop_mem_alloc(outputs, sizeof *searcher->near);
 	searcher->far = cop_mem_alloc(outputs, sizeof *searcher->far);
-	if (searcher->spare == NULL || searcher->near == NULL || searcher->far == NULL)
+	searcher->value = cop_mem_alloc(n, sizeof *searcher->value);
+	if (searcher->spare == NULL || searcher->near == NULL || searcher->far == NULL || searcher->value == NULL)
 		return COP_ENOMEM;
 	if (sparse)
 		return COP_OK;
@@ -48,6 +49,7 @@ void cop_cart_split_searcher_fini(cop_cart_searcher *searcher)
 	cop_mem_free(searcher->bins);
 	cop_mem_free(searcher->near);
 	cop_mem_free(searcher->far);
+	cop_mem_free(searcher->value);
 	*searcher = (cop_cart_searcher){ 0 };
 }
 
@@ -291,4 +293,58 @@ void cop_cart_split_sparse(cop_cart_searcher *searcher, const cop_cart_members *
 	if (below.best.feature == SIZE_MAX || (above.best.feature != SIZE_MAX && compare(&above.best, &below.best) > 0))
 		below.best = above.best;
 	end(&below, searcher);
+}
+
+/* The node's values of the feature into searcher->value, and where they end. */
+static void gather_values(cop_cart_searcher *searcher, size_t n, const cop_cart_data *data, const uint32_t *place,
+        size_t feature, float ends[2])
+{
+	float *value = searcher->value;
+	const cop_dataset *rows = data->sample->rows;
+	for (size_t i = 0; i < n; i++)
+		value[i] = cop_cart_data_value(rows, data->row[place[i]], feature);
+	ends[0] = ends[1] = value[0];
+	for (size_t i = 1; i < n; i++) {
+		ends[0] = value[i] < ends[0] ? value[i] : ends[0];
+		ends[1] = value[i] > ends[1] ? value[i] : ends[1];
+	}
+}
+
+/* Rows below the threshold to the near side. The sums of squares are made once, from the sums. */
+static void move_below(scan *s, const float *value, float threshold)
+{
+	const cop_cart_members *m = s->m;
+	for (size_t i = 0; i < m->n; i++) {
+		if (value[i] >= threshold)
+			continue;
+		s->near_weight += m->weight[i];
+		if (m->task == COP_TASK_CLASSES)
+			s->near[m->label[i]] += m->weight[i];
+		for (size_t k = 0; m->task != COP_TASK_CLASSES && k < m->outputs; k++)
+			s->near[k] += m->moment[i * m->outputs + k];
+	}
+	s->far_weight -= s->near_weight;
+	s->far_square = 0;
+	for (size_t k = 0; k < m->outputs; k++) {
+		s->far[k] -= s->near[k];
+		s->near_square += s->near[k] * s->near[k];
+		s->far_square += s->far[k] * s->far[k];
+	}
+}
+
+void cop_cart_split_drawn(cop_cart_searcher *searcher, const cop_cart_members *members, const cop_cart_data *data,
+        const uint32_t *place, size_t feature, double share)
+{
+	float ends[2];
+	scan s;
+	gather_values(searcher, members->n, data, place, feature, ends);
+	if (!(ends[0] < ends[1]))
+		return;
+	float threshold = (float)((1 - share) * (double)ends[0] + share * (double)ends[1]);
+	if (!(threshold > ends[0])) /* or it would part nothing */
+		threshold = ends[1];
+	begin(&s, searcher, members, feature);
+	move_below(&s, searcher->value, threshold);
+	consider(&s, cop_ordered_key(threshold));
+	end(&s, searcher);
 }

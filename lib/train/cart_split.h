@@ -27,7 +27,7 @@ typedef struct cop_cart_members {
 typedef struct cop_cart_split {
 	double score, second; /* second: costs */
 	size_t feature;       /* SIZE_MAX: none was found */
-	uint32_t first;       /* the least rank (dense) or key (sparse) that goes right */
+	uint32_t first;       /* the least rank (dense) or key (sparse, drawn) that goes right */
 } cop_cart_split;
 
 typedef struct cop_cart_searcher {
@@ -36,11 +36,12 @@ typedef struct cop_cart_searcher {
 	uint64_t *pair, *spare; /* n */
 	double *bins;           /* COP_CART_BINS */
 	double *near, *far;     /* outputs */
+	float *value;           /* n; drawn thresholds */
 } cop_cart_searcher;
 
 #define COP_CART_BINS 32768
 
-/* Room for nodes of n rows, of dense or sparse data. The caller ends it with fini in every case. COP_ENOMEM. */
+/* Room for nodes of n rows, of dense or sparse data; both have room for drawn thresholds. The caller ends it with fini in every case. COP_ENOMEM. */
 COP_CHECK cop_err cop_cart_split_searcher_init(cop_cart_searcher *searcher, size_t n, size_t outputs, bool sparse);
 void cop_cart_split_searcher_fini(cop_cart_searcher *searcher);
 
@@ -53,5 +54,9 @@ void cop_cart_split_dense(cop_cart_searcher *searcher, const cop_cart_members *m
         const uint32_t *place, size_t feature);
 void cop_cart_split_sparse(cop_cart_searcher *searcher, const cop_cart_members *members, size_t count,
         const uint64_t *sorted, size_t feature);
+/* The split at one threshold of the feature, at share [0, 1) of the way from the least of the rows' values to the
+ * greatest: row[place[i]] of the data for each of the node's rows. */
+void cop_cart_split_drawn(cop_cart_searcher *searcher, const cop_cart_members *members, const cop_cart_data *data,
+        const uint32_t *place, size_t feature, double share);
 
 #endif

@@ -3,41 +3,20 @@
  *
  * Boosting changes weights or targets of rows, which a sample names by number and may name several times. So both are
  * kept by row number, and the distinct rows of the sample are listed once. */
-#include "train/forest_fit.h"
+#include "train/forest_fit_private.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
 #include "table/split.h"
 
-#define CHUNK      ((size_t)512) /* rows that one task predicts */
-#define TELL_AFTER 2             /* bagged trees for each thread */
+#define TELL_AFTER 2 /* bagged trees for each thread */
 #define TEXT       80
 
-typedef struct fitting {
-	const cop_forest_settings *settings;
-	const cop_sample *sample;
-	cop_forest_learner *learner;
-	void *context;
-	cop_pool *pool;
-	const cop_progress *progress;
-	cop_tree **tree;
-	double *weight; /* of each tree */
-	double *base;   /* gradient: K */
-	size_t count;   /* trees so far */
-
-	uint32_t *distinct; /* rows of the sample, each once */
-	size_t rows;        /* of those */
-	uint8_t *wrong;     /* adaboost: by row number */
-	float *row_weight;  /* adaboost: by row number */
-	float *residual;    /* gradient: rows->n x K */
-	float *predicted;   /* gradient: K for each worker */
-} fitting;
-
-static cop_err fit_tree(const fitting *f, size_t t, const cop_sample *sample, cop_pool *pool, cop_tree **out)
+cop_err cop_forest_fit_tree(
+        const cop_forest_fitting *f, size_t t, const cop_sample *sample, cop_pool *pool, cop_tree **out)
 {
 	cop_rng rng;
 	cop_rng_init(&rng, f->settings->seed, 2 * (uint64_t)t);
@@ -46,20 +25,22 @@ static cop_err fit_tree(const fitting *f, size_t t, const cop_sample *sample, co
 	return err;
 }
 
-/* False: stop here. */
-static bool tell(const fitting *f, const char *more)
+bool cop_forest_fit_tell(cop_forest_fitting *f, const char *more)
 {
 	if (f->progress == NULL)
 		return true;
 	char text[TEXT];
 	(void)snprintf(text, sizeof text, "tree %zu of %zu%s", f->count, f->settings->trees, more);
-	return f->progress->tell(f->progress->context, (double)f->count / (double)f->settings->trees, text);
+	if (f->progress->tell(f->progress->context, (double)f->count / (double)f->settings->trees, text))
+		return true;
+	f->end = COP_FOREST_STOPPED;
+	return false;
 }
 
 /* --- bagging --- */
 
 typedef struct bagging {
-	fitting *f;
+	cop_forest_fitting *f;
 	size_t first;
 	cop_pool *pool; /* for the learner */
 } bagging;
@@ -68,7 +49,7 @@ static cop_err fit_bagged(void *context, size_t task, unsigned worker)
 {
 	(void)worker;
 	const bagging *r = context;
-	fitting *f = r->f;
+	cop_forest_fitting *f = r->f;
 	size_t t = r->first + task, n = f->sample->n;
 	double wanted = floor(f->settings->share * (double)n + 0.5);
 	size_t drawn = wanted < 1 ? 1 : wanted > (double)n ? n : (size_t)wanted;
@@ -84,13 +65,13 @@ static cop_err fit_bagged(void *context, size_t task, unsigned worker)
 		cop_sample some = *f->sample;
 		some.n = drawn;
 		some.row = row;
-		err = fit_tree(f, t, &some, r->pool, &f->tree[t]);
+		err = cop_forest_fit_tree(f, t, &some, r->pool, &f->tree[t]);
 	}
 	cop_mem_free(row);
 	return err;
 }
 
-static cop_err bag(fitting *f)
+static cop_err bag(cop_forest_fitting *f)
 {
 	size_t trees = f->settings->trees;
 	unsigned threads = cop_pool_threads(f->pool);
@@ -104,7 +85,7 @@ static cop_err bag(fitting *f)
 		size_t now = trees - f->count < most ? trees - f->count : most;
 		err = cop_pool_run(side_by_side ? f->pool : NULL, now, fit_bagged, &r);
 		f->count += now;
-		if (err == COP_OK && !tell(f, ""))
+		if (err == COP_OK && !cop_forest_fit_tell(f, ""))
 			break;
 	}
 	return err;
@@ -112,7 +93,7 @@ static cop_err bag(fitting *f)
 
 /* --- what boosting shares --- */
 
-static cop_err list_distinct(fitting *f)
+cop_err cop_forest_fit_distinct(cop_forest_fitting *f)
 {
 	const cop_sample *sample = f->sample;
 	uint8_t *seen = cop_mem_alloc(sample->rows->n, sizeof *seen);
@@ -130,14 +111,9 @@ static cop_err list_distinct(fitting *f)
 	return ok ? COP_OK : COP_ENOMEM;
 }
 
-static double sample_weight(const cop_sample *sample, size_t row)
+cop_err cop_forest_fit_chunks(cop_forest_fitting *f, cop_pool_task *task)
 {
-	return sample->weight != NULL ? (double)sample->weight[row] : 1.0;
-}
-
-static cop_err by_chunks(fitting *f, cop_pool_task *task)
-{
-	return cop_pool_run(f->pool, (f->rows + CHUNK - 1) / CHUNK, task, f);
+	return cop_pool_run(f->pool, (f->rows + COP_FOREST_CHUNK - 1) / COP_FOREST_CHUNK, task, f);
 }
 
 /* --- AdaBoost --- */
@@ -145,9 +121,9 @@ static cop_err by_chunks(fitting *f, cop_pool_task *task)
 static cop_err judge_chunk(void *context, size_t task, unsigned worker)
 {
 	(void)worker;
-	fitting *f = context;
+	cop_forest_fitting *f = context;
 	const cop_sample *sample = f->sample;
-	for (size_t i = task * CHUNK; i < (task + 1) * CHUNK && i < f->rows; i++) {
+	for (size_t i = task * COP_FOREST_CHUNK; i < (task + 1) * COP_FOREST_CHUNK && i < f->rows; i++) {
 		cop_row row;
 		cop_dataset_row(sample->rows, f->distinct[i], &row);
 		f->wrong[f->distinct[i]] = cop_tree_class(f->tree[f->count], &row) != sample->label[f->distinct[i]];
@@ -156,7 +132,7 @@ static cop_err judge_chunk(void *context, size_t task, unsigned worker)
 }
 
 /* Weighted share of the sample that the newest tree gets wrong. */
-static double weighted_error(const fitting *f)
+static double weighted_error(const cop_forest_fitting *f)
 {
 	double wrong = 0, all = 0;
 	for (size_t i = 0; i < f->sample->n; i++) {
@@ -169,12 +145,12 @@ static double weighted_error(const fitting *f)
 }
 
 /* Rows that were wrong by exp(alpha) heavier, all of them together as heavy as the sample was. */
-static void reweigh(fitting *f, double alpha)
+static void reweigh(cop_forest_fitting *f, double alpha)
 {
 	double grow = exp(alpha), before = 0, after = 0;
 	for (size_t i = 0; i < f->sample->n; i++) {
 		size_t row = cop_sample_row(f->sample, i);
-		before += sample_weight(f->sample, row);
+		before += cop_sample_weight(f->sample, row);
 		after += (double)f->row_weight[row] * (f->wrong[row] != 0 ? grow : 1.0);
 	}
 	double scale = before / after;
@@ -185,9 +161,9 @@ static void reweigh(fitting *f, double alpha)
 	}
 }
 
-static cop_err begin_adaboost(fitting *f)
+static cop_err begin_adaboost(cop_forest_fitting *f)
 {
-	cop_err err = list_distinct(f);
+	cop_err err = cop_forest_fit_distinct(f);
 	if (err != COP_OK)
 		return err;
 	f->wrong = cop_mem_alloc(f->sample->rows->n, sizeof *f->wrong);
@@ -196,118 +172,52 @@ static cop_err begin_adaboost(fitting *f)
 		return COP_ENOMEM;
 	double sum = 0;
 	for (size_t i = 0; i < f->rows; i++) {
-		f->row_weight[f->distinct[i]] = (float)sample_weight(f->sample, f->distinct[i]);
+		f->row_weight[f->distinct[i]] = (float)cop_sample_weight(f->sample, f->distinct[i]);
 		sum += (double)f->row_weight[f->distinct[i]];
 	}
 	return sum > 0 ? COP_OK : COP_EINVAL;
 }
 
 /* Judges the newest tree and takes it in, or not. False: it is the last one. */
-static bool take_judged(fitting *f, double error)
+static bool take_judged(cop_forest_fitting *f, double error)
 {
 	double classes = (double)f->sample->outputs;
 	double least = 0.5 / (double)f->sample->n;
 	if (error >= 1 - 1 / classes) {
 		if (f->count == 0)
 			f->weight[f->count++] = 1;
+		f->end = COP_FOREST_GUESSING;
 		return false;
 	}
 	double counted = error > least ? error : least;
 	double alpha = log((1 - counted) / counted) + log(classes - 1);
 	f->weight[f->count] = alpha > 0 ? alpha : 1;
 	f->count++;
-	if (error <= 0 || !(alpha > 0))
+	if (error <= 0 || !(alpha > 0)) {
+		f->end = COP_FOREST_PERFECT;
 		return false;
+	}
 	reweigh(f, alpha);
 	return true;
 }
 
-static cop_err adaboost(fitting *f)
+static cop_err adaboost(cop_forest_fitting *f)
 {
 	cop_err err = begin_adaboost(f);
 	bool more = true;
 	while (err == COP_OK && more && f->count < f->settings->trees) {
 		cop_sample weighted = *f->sample;
 		weighted.weight = f->row_weight;
-		err = fit_tree(f, f->count, &weighted, f->pool, &f->tree[f->count]);
+		err = cop_forest_fit_tree(f, f->count, &weighted, f->pool, &f->tree[f->count]);
 		if (err == COP_OK)
-			err = by_chunks(f, judge_chunk);
+			err = cop_forest_fit_chunks(f, judge_chunk);
 		if (err != COP_OK)
 			break;
 		double error = weighted_error(f);
 		more = take_judged(f, error);
 		char text[TEXT];
 		(void)snprintf(text, sizeof text, ", weighted error %.4f", error);
-		more = tell(f, text) && more;
-	}
-	return err;
-}
-
-/* --- gradient boosting --- */
-
-static cop_err lower_chunk(void *context, size_t task, unsigned worker)
-{
-	fitting *f = context;
-	size_t outputs = f->sample->outputs;
-	float *predicted = f->predicted + worker * outputs;
-	for (size_t i = task * CHUNK; i < (task + 1) * CHUNK && i < f->rows; i++) {
-		cop_row row;
-		float *residual = f->residual + f->distinct[i] * outputs;
-		cop_dataset_row(f->sample->rows, f->distinct[i], &row);
-		(void)cop_tree_predict(f->tree[f->count], &row, predicted);
-		for (size_t k = 0; k < outputs; k++)
-			residual[k] = (float)((double)residual[k] - f->settings->shrinkage * (double)predicted[k]);
-	}
-	return COP_OK;
-}
-
-/* Means of the targets, and what they leave. */
-static cop_err begin_gradient(fitting *f)
-{
-	const cop_sample *sample = f->sample;
-	size_t outputs = sample->outputs;
-	cop_err err = list_distinct(f);
-	if (err != COP_OK)
-		return err;
-	f->residual = cop_mem_alloc(sample->rows->n, outputs * sizeof *f->residual);
-	f->predicted = cop_mem_alloc(cop_pool_threads(f->pool), outputs * sizeof *f->predicted);
-	f->base = cop_mem_alloc(outputs, sizeof *f->base);
-	if (f->residual == NULL || f->predicted == NULL || f->base == NULL)
-		return COP_ENOMEM;
-	double sum = 0;
-	for (size_t i = 0; i < sample->n; i++) {
-		size_t row = cop_sample_row(sample, i);
-		double w = sample_weight(sample, row);
-		sum += w;
-		for (size_t k = 0; k < outputs; k++)
-			f->base[k] += w * (double)sample->target[row * outputs + k];
-	}
-	if (!(sum > 0))
-		return COP_EINVAL;
-	for (size_t k = 0; k < outputs; k++)
-		f->base[k] /= sum;
-	for (size_t i = 0; i < f->rows; i++) {
-		size_t at = f->distinct[i] * outputs;
-		for (size_t k = 0; k < outputs; k++)
-			f->residual[at + k] = (float)((double)sample->target[at + k] - f->base[k]);
-	}
-	return COP_OK;
-}
-
-static cop_err boost(fitting *f)
-{
-	cop_err err = begin_gradient(f);
-	bool more = true;
-	while (err == COP_OK && more && f->count < f->settings->trees) {
-		cop_sample left = *f->sample;
-		left.target = f->residual;
-		err = fit_tree(f, f->count, &left, f->pool, &f->tree[f->count]);
-		if (err == COP_OK)
-			err = by_chunks(f, lower_chunk);
-		if (err != COP_OK)
-			break;
-		f->weight[f->count++] = f->settings->shrinkage;
-		more = tell(f, "");
+		more = cop_forest_fit_tell(f, text) && more;
 	}
 	return err;
 }
@@ -315,14 +225,14 @@ static cop_err boost(fitting *f)
 /* --- all of them --- */
 
 typedef struct kind {
-	cop_err (*fit)(fitting *f);
+	cop_err (*fit)(cop_forest_fitting *f);
 	cop_trees_rule rule;
 } kind;
 
 static const kind kinds[COP_FOREST_KINDS] = {
 	[COP_FOREST_BAGGING] = { bag, COP_TREES_MEAN },
 	[COP_FOREST_ADABOOST] = { adaboost, COP_TREES_VOTE },
-	[COP_FOREST_GRADIENT] = { boost, COP_TREES_SUM },
+	[COP_FOREST_GRADIENT] = { cop_forest_fit_gradient, COP_TREES_SUM },
 };
 
 static bool valid(const cop_forest_settings *settings, const cop_sample *sample)
@@ -336,17 +246,20 @@ static bool valid(const cop_forest_settings *settings, const cop_sample *sample)
 	case COP_FOREST_ADABOOST:
 		return classes && sample->outputs >= 2;
 	case COP_FOREST_GRADIENT:
-		return sample->task == COP_TASK_VALUES && settings->shrinkage > 0 && settings->shrinkage <= 1;
+		return (classes ? sample->outputs >= 2 : sample->task == COP_TASK_VALUES) && settings->shrinkage > 0 &&
+		       settings->shrinkage <= 1;
 	case COP_FOREST_KINDS:
 		break;
 	}
 	return false;
 }
 
-static cop_err fit(fitting *f, cop_trees **out)
+static cop_err fit(cop_forest_fitting *f, cop_trees **out)
 {
 	const kind *how = &kinds[f->settings->kind];
 	bool vote = f->settings->kind == COP_FOREST_BAGGING && f->settings->vote;
+	bool softmax = f->settings->kind == COP_FOREST_GRADIENT && f->sample->task == COP_TASK_CLASSES;
+	cop_trees_rule rule = vote ? COP_TREES_VOTE : softmax ? COP_TREES_SOFTMAX : how->rule;
 	f->tree = cop_mem_alloc(f->settings->trees, sizeof(cop_tree *));
 	f->weight = cop_mem_alloc(f->settings->trees, sizeof *f->weight);
 	if (f->tree == NULL || f->weight == NULL)
@@ -355,7 +268,9 @@ static cop_err fit(fitting *f, cop_trees **out)
 	if (err != COP_OK)
 		return err;
 	const double *weight = f->settings->kind == COP_FOREST_BAGGING ? NULL : f->weight;
-	return cop_trees_new(vote ? COP_TREES_VOTE : how->rule, f->count, f->tree, weight, f->base, out);
+	if (f->settings->end != NULL)
+		*f->settings->end = f->count < f->settings->trees ? f->end : COP_FOREST_WHOLE;
+	return cop_trees_new(rule, f->count, f->tree, weight, f->base, out);
 }
 
 cop_err cop_forest_fit(const cop_forest_settings *settings, const cop_sample *sample, cop_forest_learner *learner,
@@ -364,7 +279,7 @@ cop_err cop_forest_fit(const cop_forest_settings *settings, const cop_sample *sa
 	*out = NULL;
 	if (!valid(settings, sample))
 		return COP_EINVAL;
-	fitting f = { .settings = settings,
+	cop_forest_fitting f = { .settings = settings,
 		.sample = sample,
 		.learner = learner,
 		.context = context,
@@ -379,7 +294,6 @@ cop_err cop_forest_fit(const cop_forest_settings *settings, const cop_sample *sa
 	cop_mem_free(f.distinct);
 	cop_mem_free(f.wrong);
 	cop_mem_free(f.row_weight);
-	cop_mem_free(f.residual);
-	cop_mem_free(f.predicted);
+	cop_forest_fit_gradient_end(&f);
 	return err;
 }

@@ -37,22 +37,24 @@ static bool alike(const cop_tree *a, const cop_tree *b)
 	return p->d == q->d && p->outputs == q->outputs && p->link == q->link;
 }
 
+static bool adds(cop_trees_rule rule) { return rule == COP_TREES_SUM || rule == COP_TREES_SOFTMAX; }
+
 /* Weights of which a mean or a vote can be made; or, for a sum, any. */
 static bool weights_are_valid(cop_trees_rule rule, size_t count, const double *weight)
 {
 	double total = 0.0;
 	for (size_t i = 0; i < count; i++) {
-		if (!isfinite(weight[i]) || (rule != COP_TREES_SUM && weight[i] < 0.0))
+		if (!isfinite(weight[i]) || (!adds(rule) && weight[i] < 0.0))
 			return false;
 		total += weight[i];
 	}
-	return rule == COP_TREES_SUM || (total > 0.0 && isfinite(total));
+	return adds(rule) || (total > 0.0 && isfinite(total));
 }
 
 static bool base_is_valid(cop_trees_rule rule, size_t outputs, const double *base)
 {
 	for (size_t k = 0; k < outputs; k++)
-		if (!isfinite(base[k]) || (rule != COP_TREES_SUM && base[k] != 0.0))
+		if (!isfinite(base[k]) || (!adds(rule) && base[k] != 0.0))
 			return false;
 	return true;
 }
@@ -66,7 +68,8 @@ static bool are_valid(
 		if (!alike(tree[0], tree[i]))
 			return false;
 	const cop_tree_parts *parts = cop_tree_view(tree[0]);
-	if (rule == COP_TREES_VOTE && parts->link == COP_TREE_VALUES)
+	if (rule == COP_TREES_VOTE ? parts->link == COP_TREE_VALUES
+	                           : rule == COP_TREES_SOFTMAX && parts->link != COP_TREE_VALUES)
 		return false;
 	return (weight == NULL || weights_are_valid(rule, count, weight)) &&
 	       (base == NULL || base_is_valid(rule, parts->outputs, base));
@@ -129,6 +132,7 @@ cop_err cop_trees_new_latent(cop_latent **latent, cop_trees **out)
 	return COP_OK;
 }
 
+bool cop_trees_adds(const cop_trees *trees) { return adds(trees->rule); }
 size_t cop_trees_count(const cop_trees *trees) { return trees->count; }
 
 const cop_tree *cop_trees_at(const cop_trees *trees, size_t i)
@@ -149,6 +153,17 @@ const cop_latent *cop_trees_latent(const cop_trees *trees) { return trees->laten
 size_t cop_trees_features(const cop_trees *trees) { return trees->d; }
 size_t cop_trees_outputs(const cop_trees *trees) { return trees->outputs; }
 
+static void take_softmax(size_t count, double *out)
+{
+	double most = out[0], sum = 0.0;
+	for (size_t k = 1; k < count; k++)
+		most = out[k] > most ? out[k] : most;
+	for (size_t k = 0; k < count; k++)
+		sum += out[k] = exp(out[k] - most);
+	for (size_t k = 0; k < count; k++)
+		out[k] /= sum;
+}
+
 void cop_trees_predict(const cop_trees *trees, const cop_row *row, float *work, double *out)
 {
 	if (trees->latent != NULL) {
@@ -167,7 +182,9 @@ void cop_trees_predict(const cop_trees *trees, const cop_row *row, float *work, 
 		for (size_t k = 0; k < trees->outputs; k++)
 			out[k] += trees->weight[i] * (double)work[k];
 	}
-	if (trees->rule == COP_TREES_SUM)
+	if (trees->rule == COP_TREES_SOFTMAX)
+		take_softmax(trees->outputs, out);
+	if (adds(trees->rule))
 		return;
 	for (size_t k = 0; k < trees->outputs; k++)
 		out[k] /= trees->total;

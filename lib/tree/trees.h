@@ -3,6 +3,7 @@
  *     mean   average of the trees' outputs, by weight (bagging; probabilities, or values)
  *     vote   each tree's class gets its weight; outputs are the shares (bagging of constant leaves, AdaBoost)
  *     sum    base + sum of weight x outputs (gradient boosting)
+ *     softmax of classes: the softmax of such a sum, whose trees have the link values (gradient boosting)
  *     latent one tree, which shows the splits of a latent tree (tree/latent.h) that predicts in its place
  *
  * All trees have the same d, outputs and link. Immutable once made; any thread. */
@@ -20,14 +21,16 @@ typedef enum cop_trees_rule {
 	COP_TREES_VOTE,
 	COP_TREES_SUM,
 	COP_TREES_LATENT,
+	COP_TREES_SOFTMAX,
 	COP_TREES_RULES
 } cop_trees_rule;
 
 typedef struct cop_trees cop_trees;
 
 /* tree[0..count): taken one by one (nulled) on success; weight NULL: all 1; base NULL: zeros (K). Caller frees with
- * cop_trees_free. COP_EINVAL: count 0 or above COP_TREES_MOST, shapes that differ, weights not finite or, but for sum,
- * negative or all 0; a base not finite or, but for sum, not 0; vote of values; rule latent. COP_ENOMEM. */
+ * cop_trees_free. COP_EINVAL: count 0 or above COP_TREES_MOST, shapes that differ, weights not finite or, but for sums
+ * (sum, softmax), negative or all 0; a base not finite or, but for sums, not 0; vote of values; softmax of other links;
+ * rule latent. COP_ENOMEM. */
 COP_CHECK cop_err cop_trees_new(
         cop_trees_rule rule, size_t count, cop_tree **tree, const double *weight, const double *base, cop_trees **out);
 /* Of a latent tree, which is taken (nulled) on success: rule latent, with its hard tree (cop_latent_tree). COP_ENOMEM. */
@@ -38,6 +41,8 @@ size_t cop_trees_count(const cop_trees *trees);
 const cop_tree *cop_trees_at(const cop_trees *trees, size_t i);
 double cop_trees_weight(const cop_trees *trees, size_t i);
 cop_trees_rule cop_trees_how(const cop_trees *trees);
+/* Whether the trees' outputs are added to each other and to the base: rules sum and softmax. */
+bool cop_trees_adds(const cop_trees *trees);
 const double *cop_trees_base(const cop_trees *trees);
 const cop_latent *cop_trees_latent(const cop_trees *trees); /* NULL but for rule latent */
 size_t cop_trees_features(const cop_trees *trees);

@@ -115,7 +115,8 @@ static bool parts_fit(const cop_trained *model)
 	cop_tree_link link = cop_tree_view(cop_trees_at(model->trees, 0))->link;
 	if (cop_encoder_features(model->preparation) != cop_trees_features(model->trees))
 		return false;
-	if (classes == 0 ? link != COP_TREE_VALUES : classes != outputs)
+	if (classes == 0 ? link != COP_TREE_VALUES || cop_trees_how(model->trees) == COP_TREES_SOFTMAX
+	                 : classes != outputs)
 		return false;
 	for (size_t i = 0; model->census != NULL && i < cop_trees_count(model->trees); i++)
 		if (model->census[i].classes != model->census[0].classes)

@@ -17,7 +17,7 @@ cop_tree_phrases cop_tree_phrases_of(const cop_trained *model, size_t i, size_t 
 	return (cop_tree_phrases){ .tree = cop_trees_at(model->trees, i),
 		.preparation = model->preparation,
 		.census = model->census != NULL ? &model->census[i] : NULL,
-		.part = cop_trees_how(model->trees) == COP_TREES_SUM,
+		.part = cop_trees_adds(model->trees),
 		.top = top };
 }
 

@@ -76,7 +76,7 @@ static void put_base(const cop_trained *model, const char *prefix, cop_bytes *ou
 
 void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, const char *prefix, cop_bytes *out)
 {
-	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum", "latent" };
+	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum", "latent", "softmax" };
 	const cop_encoder *preparation = model->preparation;
 	size_t count = cop_trees_count(model->trees), classes = cop_encoder_classes(preparation);
 	put_line(prefix, "model", scope->title, out);
@@ -97,7 +97,7 @@ void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, con
 		cop_tree_phrases_put(
 		        out, ", the splits of a latent tree, which predicts by how far a row reaches its nodes");
 	cop_tree_phrases_put(out, "; %zu parameters\n", cop_trees_parameters(model->trees));
-	if (cop_trees_how(model->trees) == COP_TREES_SUM)
+	if (cop_trees_adds(model->trees))
 		put_base(model, prefix, out);
 	if (scope->sums)
 		cop_tree_phrases_put(out,

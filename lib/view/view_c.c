@@ -81,6 +81,8 @@ static cop_err put_summary(const source *s, const char *title)
 	return err;
 }
 
+static bool uses_exp(const source *s) { return s->softmax || cop_trees_how(s->model->trees) == COP_TREES_SOFTMAX; }
+
 static void put_contract(const source *s)
 {
 	size_t outputs = cop_trees_outputs(s->model->trees);
@@ -98,8 +100,8 @@ static void put_contract(const source *s)
 	} else {
 		PUT(" * outputs: room for %zu, gets the predicted values. Returns the first.\n", outputs);
 	}
-	PUT(" * C99%s. Any number of threads. */\n", s->softmax ? "; link with the mathematical library (-lm)" : "");
-	if (s->softmax)
+	PUT(" * C99%s. Any number of threads. */\n", uses_exp(s) ? "; link with the mathematical library (-lm)" : "");
+	if (uses_exp(s))
 		PUT("#include <math.h>\n\n");
 }
 
@@ -341,6 +343,15 @@ static const char vote_code[] =
         "\toutputs[best] += weight;\n"
         "}\n\n";
 
+/* Of all trees together. */
+static const char sum_softmax_code[] = "\tmost = outputs[0];\n"
+                                       "\tfor (k = 1; k < COP_OUTPUTS; k++)\n"
+                                       "\t\tmost = outputs[k] > most ? outputs[k] : most;\n"
+                                       "\tfor (k = 0; k < COP_OUTPUTS; k++)\n"
+                                       "\t\tsum += outputs[k] = exp(outputs[k] - most);\n"
+                                       "\tfor (k = 0; k < COP_OUTPUTS; k++)\n"
+                                       "\t\toutputs[k] /= sum;\n";
+
 static void put_function(const source *s)
 {
 	const cop_encoder *preparation = s->model->preparation;
@@ -349,12 +360,14 @@ static void put_function(const source *s)
 	for (size_t i = 0; i < trees_of(s); i++)
 		total += cop_trees_weight(s->model->trees, i);
 	PUT("double %s(const double *raw, double *outputs);\n", s->name);
-	PUT("double %s(const double *raw, double *outputs)\n{\n\tunsigned long i, k%s;\n", s->name,
-	        is_classes(s) ? ", best = 0" : "");
+	PUT("double %s(const double *raw, double *outputs)\n{\n\tunsigned long i, k%s;\n%s", s->name,
+	        is_classes(s) ? ", best = 0" : "", rule == COP_TREES_SOFTMAX ? "\tdouble most, sum = 0.0;\n" : "");
 	PUT("\tfor (k = 0; k < COP_OUTPUTS; k++)\n\t\toutputs[k] = cop_base[k];\n");
 	PUT("\tfor (i = 0; i < sizeof cop_tree / sizeof *cop_tree; i++)\n");
 	PUT("\t\tcop_add(raw, cop_reach(raw, cop_tree[i].root), cop_tree[i].weight, outputs);\n");
-	if (rule != COP_TREES_SUM)
+	if (rule == COP_TREES_SOFTMAX)
+		cop_bytes_put(s->out, sum_softmax_code, sizeof sum_softmax_code - 1);
+	if (!cop_trees_adds(s->model->trees))
 		PUT("\tfor (k = 0; k < COP_OUTPUTS; k++)\n\t\toutputs[k] /= %a;\n", total);
 	if (is_classes(s)) {
 		PUT("\tfor (k = 1; k < COP_OUTPUTS; k++)\n\t\tif (outputs[k] > outputs[best])\n\t\t\tbest = k;\n");

@@ -73,7 +73,7 @@ static cop_err put_data(page *p, size_t trees)
 {
 	cop_json_begin_object(p->json);
 	cop_json_put_unsigned(p->json, "outputs", cop_trees_outputs(p->model->trees));
-	cop_json_put_boolean(p->json, "part", cop_trees_how(p->model->trees) == COP_TREES_SUM);
+	cop_json_put_boolean(p->json, "part", cop_trees_adds(p->model->trees));
 	put_classes(p);
 	cop_json_put_array(p->json, "trees");
 	for (size_t i = p->scope.from; i < p->scope.from + trees && p->drawing.text.err == COP_OK; i++) {

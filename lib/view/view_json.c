@@ -47,10 +47,10 @@ static cop_err put_importance(const cop_trained *model, cop_json_writer *json)
 
 static void put_sum(const cop_trained *model, cop_json_writer *json)
 {
-	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum", "latent" };
+	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum", "latent", "softmax" };
 	bool values = cop_encoder_classes(model->preparation) == 0;
 	cop_json_put_text(json, "rule", rules[cop_trees_how(model->trees)]);
-	if (cop_trees_how(model->trees) != COP_TREES_SUM)
+	if (!cop_trees_adds(model->trees))
 		return;
 	cop_json_put_array(json, "base");
 	for (size_t k = 0; k < cop_trees_outputs(model->trees); k++) {

@@ -215,6 +215,7 @@ TRAIN_ROWS = [
     (QUICK + " --anneal", "anneal-first", "1", "9"),
     (QUICK + " --anneal", "anneal-last", "100", "9"),
     (CART, "trees", "1", "3"),
+    (CART, "thresholds", "all", "drawn"),
     (CART + " --trees 3", "forest", "bagging", "adaboost"),
     (CART + " --trees 3", "share", "0.9", "0.5"),
     (LAPTAO + " --trees 2", "share", "0.9", "0.5"),

@@ -363,7 +363,6 @@ def test_wrong_arguments_say_what_was_expected(small, tmp_path):
         assert words in refused("train", *arguments, status=2)
     for arguments, words in [
             (("--learner", "tao", "--loss", "squared", *small), "--loss"),
-            (("--learner", "cart", "--trees", 3, "--forest", "gradient", *small), "gradient is for values"),
             (("--learner", "cart", "--train", tmp_path / "none.csv"), "none.csv"),
             (("--learner", "cart", *small, "--model", tmp_path / "no" / "folder"), "folder"),
             (("--learner", "cart", "--target", "absent", *small), "absent"),

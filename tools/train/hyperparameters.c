@@ -27,6 +27,7 @@ static const char *const optimiser_words[] = { "sgd", "momentum", "rmsprop", "ad
 static const char *const switch_words[] = { "off", "on", NULL };
 static const char *const graph_words[] = { "features", "logs", "auto", NULL };
 static const char *const solver_words[] = { "either", "gradients", "eigenvectors", NULL };
+static const char *const thresholds_words[] = { "all", "drawn", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
 #define EVERY (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX)
@@ -39,7 +40,7 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, EVERY, 1, 20, NULL,
 	        "height of a tree (cart: most; latent: up to 10; default:\n"
 	        "                       chosen by rows held back; laptao and softmax 6, latent 5,\n"
-	        "                       cart: any)" },
+	        "                       cart: any, boosted by adaboost 8, by gradient 6)" },
 	[COP_HYPERPARAMETER_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
 	        .help = "leaves predict a constant, or by a linear model (tao,\n"
 	                "                       classes: softmax) (default constant)" },
@@ -101,7 +102,12 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_FOLDS] = { "folds", WHOLE, COP_FOR_CART, 2, 100, NULL,
 	        "folds of that cross-validation (default 10)" },
 	[COP_HYPERPARAMETER_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
-	        "features drawn for each node (0, the default: all)" },
+	        "features drawn for each node (0: all; default: all;\n"
+	        "                       forests with --replace or drawn thresholds: of classes\n"
+	        "                       the root of their number)" },
+	[COP_HYPERPARAMETER_THRESHOLDS] = { "thresholds", WORD, COP_FOR_CART, .words = thresholds_words,
+	        .help = "of a feature: all (default), or one drawn at random\n"
+	                "                       (extremely randomised trees)" },
 	[COP_HYPERPARAMETER_LAYERS] = { "layers", WHOLE, NETS, 1, 8, NULL,
 	        "dgt: linear layers of over-parameterised training;\n"
 	        "                       latent: of the predictor, 1 is linear (default 3)" },
@@ -151,7 +157,7 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        "trees of a forest (default 1: no forest)" },
 	[COP_HYPERPARAMETER_FOREST] = { "forest", WORD, COP_FOR_FOREST, .words = forest_words,
 	        .help = "how they are made: bagging (default), adaboost (classes),\n"
-	                "                       gradient (boosting of values)" },
+	                "                       gradient (boosting)" },
 	[COP_HYPERPARAMETER_SHARE] = { "share", NUMBER, COP_FOR_FOREST | COP_FOR_LAPTAO, 1e-6, 1, NULL,
 	        "bagging, laptao: share of the rows for each tree\n"
 	        "                       (default 0.9)" },

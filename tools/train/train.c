@@ -291,6 +291,13 @@ static void put_laptao(const training *t, cop_json_writer *json)
 	cop_json_end_object(json);
 }
 
+static const char *const ends[] = {
+	[COP_FOREST_WHOLE] = "",
+	[COP_FOREST_STOPPED] = "it was stopped",
+	[COP_FOREST_PERFECT] = "the last tree is right on every row that it was fitted to",
+	[COP_FOREST_GUESSING] = "a tree was no better than guessing",
+};
+
 static cop_err show_json(const training *t)
 {
 	cop_json_writer *json;
@@ -312,8 +319,10 @@ static cop_err show_json(const training *t)
 	cop_json_put_number(json, "alpha", t->outcome.alpha);
 	if (is_laptao(t))
 		put_laptao(t, json);
-	if (cop_trees_count(t->trees) > 1)
+	if (cop_trees_count(t->trees) > 1 || t->outcome.end != COP_FOREST_WHOLE)
 		cop_json_put_unsigned(json, "trees", cop_trees_count(t->trees));
+	if (t->outcome.end != COP_FOREST_WHOLE)
+		cop_json_put_text(json, "ended_early", ends[t->outcome.end]);
 	if (t->o->search || t->looked) {
 		cop_json_put_unsigned(json, "trials", t->found.trials);
 		cop_json_put_number(
@@ -389,6 +398,8 @@ static void show_text(const training *t)
 	(void)printf("%zu tree%s, %zu leaves, depth %u, %zu parameters, %.0f FLOPs a row; scale %s; fitted in %.2f s\n",
 	        cop_trees_count(t->trees), cop_trees_count(t->trees) == 1 ? "" : "s", s.leaves, s.depth,
 	        cop_trees_parameters(t->trees), t->train.flops, scale_of(t), t->seconds);
+	if (t->outcome.end != COP_FOREST_WHOLE)
+		(void)printf("boosting ended early: %s\n", ends[t->outcome.end]);
 	if (!isnan(t->outcome.objective))
 		(void)printf("objective %.6g\n", t->outcome.objective);
 	if (is_laptao(t))

@@ -36,14 +36,37 @@ cop_err cop_train_divide(
 
 /* ---- cart ---- */
 
+#define ADABOOST_HEIGHT 8
+#define GRADIENT_HEIGHT 6
+
+/* Trees without a limit are right on all rows at once and leave nothing to boost. */
+static unsigned cart_height(const cop_train_fitting *f, unsigned any)
+{
+	double kind = cop_train_knob(f, COP_HYPERPARAMETER_FOREST, COP_FOREST_BAGGING);
+	bool boosted = f->forest && kind != COP_FOREST_BAGGING;
+	return !boosted ? any : kind == COP_FOREST_ADABOOST ? ADABOOST_HEIGHT : GRADIENT_HEIGHT;
+}
+
+/* Features that a node draws: the root of their number in random forests of classes (Breiman 2001), else all. */
+static double cart_features(const cop_train_fitting *f, const cop_sample *sample)
+{
+	bool random = cop_train_knob(f, COP_HYPERPARAMETER_REPLACE, 0.0) > 0.0 ||
+	              cop_train_knob(f, COP_HYPERPARAMETER_THRESHOLDS, COP_THRESHOLDS_ALL) > COP_THRESHOLDS_ALL;
+	bool bagged = cop_train_knob(f, COP_HYPERPARAMETER_FOREST, COP_FOREST_BAGGING) == COP_FOREST_BAGGING;
+	bool drawn = f->forest && bagged && random && sample->task == COP_TASK_CLASSES;
+	return drawn ? floor(sqrt((double)sample->rows->d)) : 0.0;
+}
+
 cop_err cop_train_fit_cart(
         const cop_train_fitting *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
 	cop_cart_settings set;
 	cop_cart_defaults(&set);
-	set.max_depth = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, set.max_depth);
+	set.max_depth = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, cart_height(f, set.max_depth));
 	set.min_leaf = cop_train_knob(f, COP_HYPERPARAMETER_MIN_LEAF, set.min_leaf);
-	set.features = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_FEATURES, (double)set.features);
+	set.features = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_FEATURES, cart_features(f, sample));
+	set.drawn_thresholds =
+	        cop_train_knob(f, COP_HYPERPARAMETER_THRESHOLDS, COP_THRESHOLDS_ALL) > COP_THRESHOLDS_ALL;
 	set.complexity = cop_train_knob(f, COP_HYPERPARAMETER_COMPLEXITY, f->forest ? 0.0 : -1.0);
 	set.folds = cop_train_whole(f, COP_HYPERPARAMETER_FOLDS, set.folds);
 	return cop_cart_fit(&set, sample, pool, rng, out);
@@ -94,13 +117,11 @@ static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_tr
 		.vote = sample->task == COP_TASK_CLASSES && !linear,
 		.shrinkage = cop_train_knob(f, COP_HYPERPARAMETER_SHRINKAGE, 0.1),
 		.seed = job->seed,
+		.end = &f->outcome->end,
 	};
 	if (set.kind == COP_FOREST_ADABOOST && sample->task != COP_TASK_CLASSES)
 		return cop_train_refuse(
 		        f->diag, "--forest adaboost is for classes; expected bagging or gradient for values");
-	if (set.kind == COP_FOREST_GRADIENT && sample->task != COP_TASK_VALUES)
-		return cop_train_refuse(
-		        f->diag, "--forest gradient is for values; expected bagging or adaboost for classes");
 	if (job->alphas > 1)
 		return cop_train_refuse(f->diag, "a list of --alpha is for one tree; expected one for a forest");
 	f->forest = true;
@@ -154,7 +175,7 @@ cop_err cop_train_fit(const cop_train_job *job, cop_trees **out, cop_train_outco
 		.target = job->rows->target,
 	};
 	*out = NULL;
-	*outcome = (cop_train_outcome){ (double)NAN, (double)NAN, (double)NAN, 0, 0, 0 };
+	*outcome = (cop_train_outcome){ (double)NAN, (double)NAN, (double)NAN, 0, 0, 0, COP_FOREST_WHOLE };
 	diag->message[0] = '\0';
 	bool forest = cop_train_knob(&f, COP_HYPERPARAMETER_TREES, 1.0) > 1.0;
 	cop_err err = job->learner->fit_all != NULL ? job->learner->fit_all(&f, &sample, out)

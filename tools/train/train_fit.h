@@ -6,6 +6,7 @@
 #include "graph/neighbours.h"
 #include "hyperparameters.h"
 #include "tools/common/labelled_rows.h"
+#include "train/forest_fit.h"
 #include "train/sample.h"
 #include "tree/trees.h"
 
@@ -44,6 +45,7 @@ typedef struct cop_train_outcome {
 	unsigned rounds;
 	size_t graph;              /* of COP_GRAPHS, chosen by it */
 	uint32_t unlabelled_parts; /* components of its graph without a label */
+	cop_forest_end end;        /* boosting: why there are fewer trees than were asked for */
 } cop_train_outcome;
 
 /* Caller frees *out. COP_EINVAL with *diag filled: options that do not go together, or with these rows. */

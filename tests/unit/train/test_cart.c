@@ -164,6 +164,45 @@ static void test_cart_any_threads_give_the_same_tree(void **state)
 	}
 }
 
+/* Each threshold is the one that the generator draws between the ends of the node's rows; dense and sparse rows, and any
+ * number of threads, give the same tree; distinct rows are told apart. */
+static void test_cart_drawn_thresholds_are_between_the_ends_and_differ_by_seed(void **state)
+{
+	(void)state;
+	cop_cart_settings settings;
+	cop_cart_defaults(&settings);
+	settings.drawn_thresholds = true;
+	for (int task = COP_TASK_CLASSES; task <= COP_TASK_COSTS; task++) {
+		batch_fixture dense, sparse;
+		batch_fixture_make(&dense, (cop_task)task, 200, 5, 3, 50, 4, false, 3);
+		batch_fixture_make(&sparse, (cop_task)task, 200, 5, 3, 50, 4, true, 3);
+		cop_pool *pool;
+		assert_int_equal(cop_pool_new(3, &pool), COP_OK);
+		cop_tree *one = fit(&settings, &dense.sample, NULL, 1),
+		         *other = fit(&settings, &sparse.sample, pool, 1);
+		cop_tree *seed = fit(&settings, &dense.sample, NULL, 2);
+		assert_true(batch_fixture_same(one, other) && !batch_fixture_same(one, seed));
+		cop_rng rng;
+		cop_rng_init(&rng, 1, 0);
+		const cop_tree_parts *parts = cop_tree_view(one);
+		for (size_t j = 0; j < 5; j++) {
+			double share = cop_rng_unit(&rng), lo = (double)INFINITY, hi = -(double)INFINITY;
+			for (size_t i = 0; i < 200; i++) {
+				lo = fmin(lo, (double)value(dense.rows, i, j));
+				hi = fmax(hi, (double)value(dense.rows, i, j));
+			}
+			if (parts->nodes.index[0] == j) /* the root's */
+				assert_true(-parts->nodes.bias[0] == (float)((1 - share) * lo + share * hi));
+		}
+		cop_tree_free(one);
+		cop_tree_free(other);
+		cop_tree_free(seed);
+		cop_pool_free(pool);
+		batch_fixture_end(&dense);
+		batch_fixture_end(&sparse);
+	}
+}
+
 static void test_cart_unlimited_fits_what_can_be_told_apart(void **state)
 {
 	(void)state;
@@ -332,7 +371,7 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 		cop_cart_grown grown;
 		cop_rng rng;
 		cop_rng_init(&rng, seed, 0);
-		assert_int_equal(cop_cart_data_init(&data, &f.sample, NULL), COP_OK);
+		assert_int_equal(cop_cart_data_init(&data, &f.sample, true, NULL), COP_OK);
 		assert_int_equal(cop_cart_grow(&settings, &data, 0, NULL, NULL, &rng, &grown), COP_OK);
 		double *links = cop_mem_alloc(grown.count, sizeof *links);
 		assert_int_equal(cop_cart_prune_weakest_links(&grown, links), COP_OK);
@@ -508,12 +547,13 @@ static void test_cart_settings_at_the_ends_of_their_range_are_taken(void **state
 static void test_cart_without_memory_fails(void **state)
 {
 	(void)state;
-	for (int run = 0; run < 6; run++) {
+	for (int run = 0; run < 9; run++) {
 		batch_fixture f;
-		batch_fixture_make(&f, (cop_task)(run % 3), 60, 3, 3, 70, 2, run >= 3, 4);
+		batch_fixture_make(&f, (cop_task)(run % 3), 60, 3, 3, 70, 2, run >= 3 && run < 6, 4);
 		cop_cart_settings settings;
 		cop_cart_defaults(&settings);
 		settings.features = 2;
+		settings.drawn_thresholds = run >= 6;
 		settings.complexity = -1;
 		settings.folds = 2;
 		cop_err err = COP_ENOMEM;
@@ -641,6 +681,7 @@ int main(void)
 		cmocka_unit_test(test_cart_first_split_is_the_best_of_all),
 		cmocka_unit_test(test_cart_dense_and_sparse_rows_give_the_same_tree),
 		cmocka_unit_test(test_cart_any_threads_give_the_same_tree),
+		cmocka_unit_test(test_cart_drawn_thresholds_are_between_the_ends_and_differ_by_seed),
 		cmocka_unit_test(test_cart_unlimited_fits_what_can_be_told_apart),
 		cmocka_unit_test(test_cart_exclusive_or_is_learned),
 		cmocka_unit_test(test_cart_rows_that_cannot_be_told_apart_share_a_leaf),

@@ -102,9 +102,10 @@ static double training_error(const cop_trees *trees, const cop_sample *s)
 static void test_forest_any_threads_give_the_same_forest(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < COP_FOREST_KINDS; kind++) {
+	for (int run = 0; run <= COP_FOREST_KINDS; run++) {
 		batch_fixture f;
-		cop_task task = kind == COP_FOREST_GRADIENT ? COP_TASK_VALUES : COP_TASK_CLASSES;
+		int kind = run < COP_FOREST_KINDS ? run : COP_FOREST_GRADIENT;
+		cop_task task = run == COP_FOREST_GRADIENT ? COP_TASK_VALUES : COP_TASK_CLASSES;
 		batch_fixture_make(&f, task, 1100, 30, 3, 9, 3, kind == 1, 1);
 		cop_forest_settings set = settings_of((cop_forest_kind)kind, 7);
 		watched w = watch(4);
@@ -236,22 +237,104 @@ static void test_forest_adaboost_weighs_trees_by_their_error(void **state)
 	cop_dataset_free(rows);
 }
 
+/* -log of the probability of each row's class, summed by weight. */
+static double cross_entropy(const cop_trees *trees, const cop_sample *s)
+{
+	double sum = 0;
+	for (size_t i = 0; i < s->n; i++) {
+		cop_row row;
+		float work[8];
+		double out[8];
+		size_t at = cop_sample_row(s, i);
+		cop_dataset_row(s->rows, at, &row);
+		cop_trees_predict(trees, &row, work, out);
+		sum -= cop_sample_weight(s, at) * log(out[s->label[at]]);
+	}
+	return sum;
+}
+
+static void test_forest_gradient_of_classes_lowers_the_cross_entropy(void **state)
+{
+	(void)state;
+	batch_fixture f;
+	batch_fixture_make(&f, COP_TASK_CLASSES, 400, 4, 3, 20, 0, false, 7);
+	f.sample.weight = f.weight;
+	for (size_t i = 0; i < 400; i++)
+		f.weight[i] += 1;
+	double last = (double)INFINITY, first = 0;
+	for (size_t trees = 1; trees <= 25; trees++) {
+		cop_forest_settings set = settings_of(COP_FOREST_GRADIENT, trees);
+		watched w = watch(3);
+		cop_trees *forest = fit(&set, &f.sample, &w, NULL);
+		assert_int_equal(cop_trees_how(forest), COP_TREES_SOFTMAX);
+		double loss = cross_entropy(forest, &f.sample);
+		assert_true(loss < last);
+		last = loss;
+		first = trees == 1 ? loss : first;
+		cop_trees_free(forest);
+	}
+	assert_true(last < 0.5 * first);
+	batch_fixture_end(&f);
+}
+
+/* Eight rows at 0 to 7, classes A A A B | B B C C, one split: leaves by hand. */
+static void test_forest_gradient_of_classes_takes_newton_steps(void **state)
+{
+	(void)state;
+	cop_dataset *rows;
+	assert_int_equal(cop_dataset_new_dense(1, &rows), COP_OK);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(cop_dataset_push_dense(rows, &(float){ (float)i }, 0), COP_OK);
+	uint32_t label[8] = { 0, 0, 0, 1, 1, 1, 2, 2 };
+	cop_sample s = { .rows = rows, .n = 8, .task = COP_TASK_CLASSES, .outputs = 3, .label = label };
+	cop_forest_settings set = settings_of(COP_FOREST_GRADIENT, 1);
+	watched w = watch(1);
+	cop_trees *trees = fit(&set, &s, &w, NULL);
+	const double share[3] = { 3.0 / 8, 3.0 / 8, 2.0 / 8 };
+	const cop_tree_parts *parts = cop_tree_view(cop_trees_at(trees, 0));
+	assert_int_equal(parts->nodes.count, 1);
+	double cut = -(double)parts->nodes.bias[0];
+	for (size_t side = 0; side < 2; side++) {
+		float got[3];
+		cop_tree_leaf_outputs(cop_trees_at(trees, 0), side, NULL, got);
+		for (size_t k = 0; k < 3; k++) {
+			double slope = 0, curvature = 1;
+			for (size_t i = 0; i < 8; i++) {
+				if (((double)i >= cut) != (side == 1))
+					continue;
+				slope += (label[i] == k) - share[k];
+				curvature += share[k] * (1 - share[k]);
+			}
+			assert_true(fabs((double)got[k] - slope / curvature) < 1e-5);
+		}
+	}
+	for (size_t k = 0; k < 3; k++)
+		assert_true(fabs(cop_trees_base(trees)[k] - log(share[k])) < 1e-12);
+	assert_true(cop_trees_weight(trees, 0) == set.shrinkage);
+	cop_trees_free(trees);
+	cop_dataset_free(rows);
+}
+
 static void test_forest_adaboost_ends_early(void **state)
 {
 	(void)state;
 	batch_fixture f;
 	batch_fixture_make(&f, COP_TASK_CLASSES, 300, 4, 4, 20, 0, false, 6);
 	cop_forest_settings set = settings_of(COP_FOREST_ADABOOST, 20);
+	cop_forest_end end = COP_FOREST_STOPPED;
+	set.end = &end;
 	watched w = watch(8); /* the rule can be learned: the first tree is perfect */
 	cop_trees *trees = fit(&set, &f.sample, &w, NULL);
 	assert_int_equal(cop_trees_count(trees), 1);
 	assert_true(training_error(trees, &f.sample) == 0.0);
+	assert_int_equal(end, COP_FOREST_PERFECT);
 	cop_trees_free(trees);
 
 	w = watch(1);
 	w.constant = 3; /* no better than guessing: not taken */
 	trees = fit(&set, &f.sample, &w, NULL);
 	assert_int_equal(cop_trees_count(trees), 3);
+	assert_int_equal(end, COP_FOREST_GUESSING);
 	cop_trees_free(trees);
 	w.constant = 0; /* but the first one is */
 	for (size_t i = 1; i < 300; i++)
@@ -392,9 +475,9 @@ static void test_forest_what_does_not_fit_is_refused(void **state)
 	cop_forest_settings set = settings_of(COP_FOREST_ADABOOST, 3);
 	expect(&set, &values.sample, &w, COP_EINVAL);
 	set.kind = COP_FOREST_GRADIENT;
-	expect(&set, &classes.sample, &w, COP_EINVAL);
 	set.shrinkage = 0;
 	expect(&set, &values.sample, &w, COP_EINVAL);
+	expect(&set, &classes.sample, &w, COP_EINVAL);
 	set = settings_of(COP_FOREST_BAGGING, 3);
 	set.vote = true;
 	expect(&set, &values.sample, &w, COP_EINVAL);
@@ -471,9 +554,10 @@ static void test_forest_learners_error_comes_back(void **state)
 static void test_forest_without_memory_fails(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < COP_FOREST_KINDS; kind++) {
+	for (int run = 0; run <= COP_FOREST_KINDS; run++) {
 		batch_fixture f;
-		cop_task task = kind == COP_FOREST_GRADIENT ? COP_TASK_VALUES : COP_TASK_CLASSES;
+		int kind = run < COP_FOREST_KINDS ? run : COP_FOREST_GRADIENT;
+		cop_task task = run == COP_FOREST_GRADIENT ? COP_TASK_VALUES : COP_TASK_CLASSES;
 		batch_fixture_make(&f, task, 30, 2, 3, 9, 3, false, 3);
 		cop_forest_settings set = settings_of((cop_forest_kind)kind, 2);
 		watched w = watch(1);
@@ -502,6 +586,8 @@ int main(void)
 		cmocka_unit_test(test_forest_bagging_rows_are_the_samples),
 		cmocka_unit_test(test_forest_adaboost_lowers_the_training_error),
 		cmocka_unit_test(test_forest_adaboost_weighs_trees_by_their_error),
+		cmocka_unit_test(test_forest_gradient_of_classes_lowers_the_cross_entropy),
+		cmocka_unit_test(test_forest_gradient_of_classes_takes_newton_steps),
 		cmocka_unit_test(test_forest_adaboost_ends_early),
 		cmocka_unit_test(test_forest_gradient_lowers_the_squared_error_with_every_tree),
 		cmocka_unit_test(test_forest_gradient_of_one_whole_tree_is_exact),

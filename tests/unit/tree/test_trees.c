@@ -86,6 +86,21 @@ static void test_predict_sum_starts_at_base(void **state)
 	cop_trees_free(trees);
 }
 
+static void test_predict_softmax_of_the_sum(void **state)
+{
+	(void)state;
+	static const double base[] = { 0.5, -0.5 };
+	cop_trees *trees = make(COP_TREES_SOFTMAX, COP_TREE_VALUES, weights, base);
+	double first = exp(0.5 + 0.75 + 0.75 + 3.75), second = exp(-0.5 + 0.25 + 1.25 + 1.25);
+	expect_outputs(trees, -1.0f, first / (first + second), second / (first + second));
+	assert_true(cop_trees_adds(trees));
+	cop_trees_free(trees);
+	static const double huge[] = { 1e6, -1e6 };
+	trees = make(COP_TREES_SOFTMAX, COP_TREE_VALUES, NULL, huge);
+	expect_outputs(trees, -1.0f, 1.0, 0.0);
+	cop_trees_free(trees);
+}
+
 static void test_counts_are_sums_over_trees(void **state)
 {
 	(void)state;
@@ -122,6 +137,8 @@ static void test_new_bad_refused(void **state)
 	expect_refused(COP_TREES_SUM, 3, tree, bad, NULL);
 	expect_refused(COP_TREES_SUM, 3, tree, NULL, bad);
 	expect_refused(COP_TREES_MEAN, 3, tree, NULL, base);
+	expect_refused(COP_TREES_SOFTMAX, 3, tree, NULL, base);
+	expect_refused(COP_TREES_LATENT, 3, tree, NULL, NULL);
 	cop_tree_free(tree[1]);
 	tree[1] = make_stump(1, COP_TREE_VALUES, lean0, lean1);
 	expect_refused(COP_TREES_MEAN, 3, tree, NULL, NULL);
@@ -160,9 +177,11 @@ static void test_load_saved_trees_are_the_same(void **state)
 {
 	(void)state;
 	static const double base[] = { 10.0, -10.0 };
-	for (int rule = 0; rule <= COP_TREES_SUM; rule++) {
+	for (int rule = 0; rule < COP_TREES_RULES; rule++) {
+		if (rule == COP_TREES_LATENT)
+			continue;
 		cop_tree_link link = rule == COP_TREES_VOTE ? COP_TREE_PROBABILITIES : COP_TREE_VALUES;
-		cop_trees *trees = make((cop_trees_rule)rule, link, weights, rule == COP_TREES_SUM ? base : NULL),
+		cop_trees *trees = make((cop_trees_rule)rule, link, weights, rule >= COP_TREES_SUM ? base : NULL),
 		          *loaded;
 		cop_bytes bytes, again;
 		save(trees, &bytes);
@@ -380,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_predict_mean_is_weighted),
 		cmocka_unit_test(test_predict_vote_gives_shares),
 		cmocka_unit_test(test_predict_sum_starts_at_base),
+		cmocka_unit_test(test_predict_softmax_of_the_sum),
 		cmocka_unit_test(test_counts_are_sums_over_trees),
 		cmocka_unit_test(test_new_bad_refused),
 		cmocka_unit_test(test_load_saved_trees_are_the_same),

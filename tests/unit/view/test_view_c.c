@@ -130,6 +130,7 @@ static void test_c_source_compiles_and_predicts_the_same(void **state)
 		{ .trees = 1, .depth = 3, .link = COP_TREE_VALUES, .oblique = true, .linear = true },
 		{ .trees = 9, .depth = 4, .link = COP_TREE_VALUES },
 		{ .trees = 9, .depth = 3, .link = COP_TREE_VALUES, .rule = COP_TREES_SUM, .oblique = true },
+		{ .trees = 9, .depth = 4, .classes = 4, .link = COP_TREE_VALUES, .rule = COP_TREES_SOFTMAX },
 		{ .trees = 7, .depth = 4, .classes = 3, .link = COP_TREE_PROBABILITIES, .rule = COP_TREES_VOTE },
 		{ .trees = 7,
 		        .depth = 3,

@@ -245,10 +245,10 @@ static inline void people_trees(people *f)
 	COP_ASSERT(f->shape.trees <= 64);
 	for (size_t i = 0; i < f->shape.trees; i++) {
 		tree[i] = people_tree(f);
-		weight[i] = f->shape.rule == COP_TREES_SUM ? 0.1 : 1.0 + (double)(i % 3);
+		weight[i] = f->shape.rule >= COP_TREES_SUM ? 0.1 : 1.0 + (double)(i % 3);
 	}
 	for (size_t k = 0; k < PEOPLE_K; k++)
-		base[k] = f->shape.rule == COP_TREES_SUM ? 0.25 : 0.0;
+		base[k] = f->shape.rule >= COP_TREES_SUM ? 0.25 : 0.0;
 	COP_ASSERT(cop_trees_new(f->shape.rule, f->shape.trees, tree, weight, base, &f->model->trees) == COP_OK);
 }
 

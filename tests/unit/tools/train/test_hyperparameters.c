@@ -75,6 +75,7 @@ static const struct {
 	{ COP_HYPERPARAMETER_OPTIMISER, "optimiser", COP_FOR_DGT, { "sgd", "momentum", "rmsprop", "adagrad", "adam" } },
 	{ COP_HYPERPARAMETER_SHARED_BIAS, "shared-bias", COP_FOR_DGT, { "off", "on" } },
 	{ COP_HYPERPARAMETER_SCALED_QUANTISER, "scaled-quantiser", COP_FOR_DGT, { "off", "on" } },
+	{ COP_HYPERPARAMETER_THRESHOLDS, "thresholds", COP_FOR_CART, { "all", "drawn" } },
 	{ COP_HYPERPARAMETER_FOREST, "forest", COP_FOR_FOREST, { "bagging", "adaboost", "gradient" } },
 	{ COP_HYPERPARAMETER_GRAPH, "graph", COP_FOR_LAPTAO, { "features", "logs", "auto" } },
 	{ COP_HYPERPARAMETER_SOLVER, "solver", COP_FOR_LAPTAO, { "either", "gradients", "eigenvectors" } },
