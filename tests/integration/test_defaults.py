@@ -229,6 +229,8 @@ TRAIN_ROWS = [
     (LAPTAO, "mu", "0.1", "9"),
     (LAPTAO, "growth", "1.3", "9"),
     (LAPTAO, "rounds", "20", "1"),
+    (LAPTAO, "teacher", "0", "20"),
+    (LAPTAO + " --teacher 20", "teacher-weight", "1", "0.01"),
     (LAPTAO, "solver", "gradients", "eigenvectors"),
     (LATENT, "height", "5", "2"),
     (LATENT, "lambda", "1", "500"),

@@ -78,6 +78,17 @@ def test_few_targets_predict_better_than_labelled_rows_alone():
     assert sum(r["test_rmse"] for r in results) < sum(r["baselines"]["oblique-lbl"]["test_rmse"] for r in results)
 
 
+@pytest.mark.skipif(not os.environ.get("COPPICE_DATA"), reason="COPPICE_DATA is not set: no large datasets")
+def test_teacher_helps_where_values_are_predicted():
+    files = ["--task", "regression"]
+    for part in ("train", "test"):
+        files += [f"--{part}", f"{os.environ['COPPICE_DATA']}/cpu_act.{part}.csv.gz"]
+    for seed in (1, 2):
+        taught, alone = (train(*files, "--labelled", 0.03, "--seed", seed, "--rounds", 6, *options)["test_rmse"]
+                         for options in ((), ("--teacher", 0)))
+        assert taught < 3.9 and taught < alone
+
+
 def test_baselines_are_what_their_names_say(satimage):
     result = train(*satimage, "--labelled", 0.1, "--rounds", 3, "--baselines", "all")
     others = result["baselines"]

@@ -184,6 +184,11 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, .words = solver_words,
 	        .help = "of the label step (default gradients; either:\n"
 	                "                       eigenvectors up to 2000 rows)" },
+	[COP_HYPERPARAMETER_TEACHER] = { "teacher", WHOLE, COP_FOR_LAPTAO, 0, 65536, NULL,
+	        "randomised trees, fitted to the labelled rows, that guess\n"
+	        "                       the other rows' labels (0: none; default 200, classes 0)" },
+	[COP_HYPERPARAMETER_TEACHER_WEIGHT] = { "teacher-weight", NUMBER, COP_FOR_LAPTAO, 0, 1000, NULL,
+	        "of a guess, beside a label's 1 (default 1)" },
 	[COP_HYPERPARAMETER_LAMBDA] = { "lambda", NUMBER, COP_FOR_LATENT, 1e-9, 1e9, NULL,
 	        "what a node costs, beside the rows of a mini-batch\n"
 	        "                       (default 1)" },

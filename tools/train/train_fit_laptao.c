@@ -9,6 +9,7 @@
 #include "train/laptao.h"
 #include "train_fit_parts.h"
 #include "train_knn.h"
+#include "train_teacher.h"
 
 #define NEIGHBOURS        10
 #define VALUES_PENALTY    0.03 /* default gamma and alpha of values */
@@ -196,15 +197,13 @@ static cop_err check(const cop_train_fitting *f, const cop_laptao_settings *set)
 	return COP_OK;
 }
 
-/* 1 of each row of the sample, else 0. */
-static cop_err make_mask(const cop_sample *labelled, float **mask)
+/* Guesses are for values unless they are asked for. */
+static cop_err take_guesses(const cop_train_fitting *f, const cop_sample *labelled, cop_train_teacher *out)
 {
-	*mask = cop_mem_alloc(labelled->rows->n, sizeof **mask);
-	if (*mask == NULL)
-		return COP_ENOMEM;
-	for (size_t i = 0; i < labelled->n; i++)
-		(*mask)[cop_sample_row(labelled, i)] = 1.0F;
-	return COP_OK;
+	size_t usual = labelled->task == COP_TASK_VALUES ? COP_TRAIN_TEACHER_TREES : 0;
+	return cop_train_teacher_guess(f->job, labelled,
+	        (size_t)cop_train_knob(f, COP_HYPERPARAMETER_TEACHER, (double)usual),
+	        cop_train_knob(f, COP_HYPERPARAMETER_TEACHER_WEIGHT, COP_TRAIN_TEACHER_WEIGHT), out);
 }
 
 cop_err cop_train_fit_laptao(const cop_train_fitting *f, const cop_sample *labelled, cop_trees **out)
@@ -213,7 +212,7 @@ cop_err cop_train_fit_laptao(const cop_train_fitting *f, const cop_sample *label
 	cop_laptao_report report = { 0 };
 	cop_sample all = *labelled;
 	cop_graph *graph = NULL;
-	float *mask = NULL;
+	cop_train_teacher teacher = { 0 };
 	cop_rng rng;
 	all.n = all.rows->n;
 	all.row = NULL;
@@ -223,10 +222,12 @@ cop_err cop_train_fit_laptao(const cop_train_fitting *f, const cop_sample *label
 	if (err == COP_OK)
 		err = make_graph(f, &graph);
 	if (err == COP_OK)
-		err = make_mask(labelled, &mask);
+		err = take_guesses(f, labelled, &teacher);
+	all.label = teacher.label;
+	all.target = teacher.target;
 	if (err == COP_OK)
-		err = cop_laptao_fit(
-		        &set, &all, mask, true, graph, f->job->start, f->job->pool, &rng, f->progress, &report, out);
+		err = cop_laptao_fit(&set, &all, teacher.mask, true, graph, f->job->start, f->job->pool, &rng,
+		        f->progress, &report, out);
 	if (err == COP_OK) {
 		f->outcome->objective = report.objective;
 		f->outcome->gap = report.gap;
@@ -234,7 +235,7 @@ cop_err cop_train_fit_laptao(const cop_train_fitting *f, const cop_sample *label
 		f->outcome->unlabelled_parts = report.unlabelled_parts;
 	}
 	cop_mem_free(report.lagrangian);
-	cop_mem_free(mask);
+	cop_train_teacher_fini(&teacher);
 	cop_graph_free(graph);
 	return err;
 }
