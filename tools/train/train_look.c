@@ -17,8 +17,9 @@
 #define OVERHEAD     8
 
 enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
-enum { EITHER, NAMED, UNNAMED }; /* whether the learner is */
-enum { DEEP = -1, MIDDLE = -2 }; /* heights that follow the rows */
+enum { EITHER, NAMED, UNNAMED, FOREST }; /* whether the learner is; FOREST: it is not, of many trees */
+enum { DEEP = -1, MIDDLE = -2 };         /* heights that follow the rows */
+enum { HALF = -1 };                      /* features */
 
 typedef struct pair {
 	cop_hyperparameter knob;
@@ -81,8 +82,42 @@ static const look_row rows[] = {
 	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, 6), KNOB(LAYERS, 3), KNOB(WIDTH, 64) }, 3 },
 	{ "dgt", VALUES, EITHER, { KNOB(HEIGHT, 4), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
 	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, MIDDLE), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
+	{ "cart", BOTH, FOREST, { KNOB(SHARE, 1), KNOB(REPLACE, 1) }, 2 },
+	{ "cart", BOTH, FOREST, { KNOB(SHARE, 1), KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN) }, 2 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN), KNOB(FEATURES, HALF) },
+	        3 },
+	{ "cart", VALUES, FOREST, { KNOB(SHARE, 1), KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN), KNOB(MIN_LEAF, 5) }, 3 },
+	{ "cart", CLASSES, FOREST, { KNOB(FOREST, COP_FOREST_ADABOOST), KNOB(HEIGHT, 8), KNOB(FEATURES, HALF) }, 3 },
+	{ "cart", CLASSES, FOREST, { KNOB(FOREST, COP_FOREST_ADABOOST), KNOB(HEIGHT, DEEP), KNOB(FEATURES, HALF) }, 3 },
+	{ "cart", CLASSES, FOREST, { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, 4), KNOB(SHRINKAGE, 0.3) }, 3 },
+	{ "cart", CLASSES, FOREST,
+	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.25), KNOB(MIN_LEAF, 5),
+	                KNOB(FEATURES, HALF) },
+	        5 },
+	{ "cart", CLASSES, FOREST,
+	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
+	                KNOB(FEATURES, HALF) },
+	        5 },
+	{ "cart", VALUES, FOREST,
+	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, 5), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
+	                KNOB(FEATURES, HALF) },
+	        5 },
+	{ "cart", VALUES, FOREST,
+	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
+	                KNOB(FEATURES, HALF) },
+	        5 },
+	{ "cart", VALUES, FOREST,
+	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
+	                KNOB(FEATURES, HALF) },
+	        5 },
 };
 #define ROWS (sizeof rows / sizeof *rows)
+
+static int when_of(const cop_train_job *job)
+{
+	bool many = cop_hyperparameters_or(&job->knobs, COP_HYPERPARAMETER_TREES, 1.0) > 1.0;
+	return job->learner != NULL ? NAMED : many ? FOREST : UNNAMED;
+}
 
 unsigned cop_train_look_height(size_t n)
 {
@@ -98,9 +133,11 @@ static double height_of(double value, size_t n)
 
 static bool is_for(const look_row *row, const cop_train_job *job)
 {
-	if (job->learner == NULL)
-		return row->when != NAMED;
-	return row->when != UNNAMED && strcmp(row->learner, cop_train_learner_name(job->learner)) == 0;
+	int when = when_of(job);
+	if (when == FOREST || row->when == FOREST)
+		return row->when == when;
+	return (row->when == EITHER || row->when == when) &&
+	       (when == UNNAMED || strcmp(row->learner, cop_train_learner_name(job->learner)) == 0);
 }
 
 bool cop_train_look_wanted(const cop_train_job *job)
@@ -121,16 +158,20 @@ bool cop_train_look_wanted(const cop_train_job *job)
 	return listed;
 }
 
-/* What the row sets, for a tree of so many rows, but what was given. */
-static void set_knobs(const look_row *row, size_t n, cop_hyperparameters_values *knobs)
+/* What the row sets, for a tree of so many rows of d features, but what was given. */
+static void set_knobs(const look_row *row, size_t n, size_t d, cop_hyperparameters_values *knobs)
 {
 	for (size_t p = 0; p < row->count; p++) {
 		const pair *set = &row->pairs[p];
 		if (knobs->given[set->knob])
 			continue;
 		knobs->given[set->knob] = true;
-		knobs->value[set->knob] =
-		        set->knob == COP_HYPERPARAMETER_HEIGHT ? height_of(set->value, n) : set->value;
+		if (set->knob == COP_HYPERPARAMETER_HEIGHT)
+			knobs->value[set->knob] = height_of(set->value, n);
+		else if (set->knob == COP_HYPERPARAMETER_FEATURES && set->value < 0.0)
+			knobs->value[set->knob] = (double)((d + 1) / 2);
+		else
+			knobs->value[set->knob] = set->value;
 	}
 }
 
@@ -144,7 +185,7 @@ static size_t list_choices(const cop_train_job *job, size_t n, cop_train_choice 
 		from[count] = &rows[i];
 		choices[count].learner = cop_train_learner_find(rows[i].learner);
 		choices[count].knobs = job->knobs;
-		set_knobs(&rows[i], n, &choices[count++].knobs);
+		set_knobs(&rows[i], n, job->rows->data->d, &choices[count++].knobs);
 	}
 	return count;
 }
@@ -183,6 +224,7 @@ cop_err cop_train_look(cop_train_job *job, FILE *progress, cop_train_found *foun
 		.validation = HELD_BACK,
 		.trials = count,
 		.repeats = 1,
+		.most_trees = when_of(job) == FOREST ? COP_TREES_MOST : 0,
 		.progress = progress,
 	};
 	if (err == COP_OK)
@@ -191,6 +233,6 @@ cop_err cop_train_look(cop_train_job *job, FILE *progress, cop_train_found *foun
 	if (err != COP_OK)
 		return err;
 	job->learner = choices[best].learner;
-	set_knobs(from[best], job->n, &job->knobs);
+	set_knobs(from[best], job->n, job->rows->data->d, &job->knobs);
 	return COP_OK;
 }

@@ -153,9 +153,9 @@ static cop_err rate(searching *s, const cop_hyperparameters_values *knobs, cop_t
 	size_t parts = s->fold != NULL ? s->search->folds : 1;
 	*rating = (cop_train_rating){ 0 };
 	s->job.knobs = *knobs;
+	double most = s->search->most_trees > 0 ? (double)s->search->most_trees : FEWER_TREES;
 	if (knobs->given[COP_HYPERPARAMETER_TREES])
-		s->job.knobs.value[COP_HYPERPARAMETER_TREES] =
-		        fmin(knobs->value[COP_HYPERPARAMETER_TREES], FEWER_TREES);
+		s->job.knobs.value[COP_HYPERPARAMETER_TREES] = fmin(knobs->value[COP_HYPERPARAMETER_TREES], most);
 	for (size_t i = 0; i < s->fits && err == COP_OK; i++) {
 		if (i % parts == 0)
 			err = begin_repeat(s, i / parts);

@@ -17,6 +17,7 @@ typedef struct cop_train_search {
 	double validation; /* its share, in (0, 1) */
 	size_t trials;     /* most */
 	size_t repeats;    /* each is fitted with so many seeds and divisions, >= 1 */
+	size_t most_trees; /* of a forest, in trials; 0: a few */
 	FILE *progress;    /* a line for each trial; NULL: none */
 } cop_train_search;
 

@@ -165,6 +165,29 @@ static void test_look_gives_the_same_again(void **state)
 	assert_string_equal(lines[0], lines[1]);
 }
 
+/* Many trees and no learner: forests of cart alone are judged, with as many trees; what was given stays. */
+static void test_look_at_many_trees_takes_a_forest_of_cart(void **state)
+{
+	(void)state;
+	for (int values = 0; values < 2; values++) {
+		looked l;
+		cop_train_found found;
+		cop_diag diag = { .message = "" };
+		make_job(&l, NULL, values != 0);
+		give(&l.job, COP_HYPERPARAMETER_TREES, 7);
+		give(&l.job, COP_HYPERPARAMETER_MIN_LEAF, 2);
+		assert_int_equal(cop_train_look(&l.job, NULL, &found, &diag), COP_OK);
+		assert_string_equal(cop_train_learner_name(l.job.learner), "cart");
+		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_TREES] == 7);
+		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_MIN_LEAF] == 2);
+		assert_true(
+		        l.job.knobs.given[COP_HYPERPARAMETER_SHARE] || l.job.knobs.given[COP_HYPERPARAMETER_FOREST]);
+		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_FEATURES] <= 2);
+		assert_int_equal(found.trials, values ? 6 : 8);
+		free_job(&l);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_look_judges_learners_of_both_tasks_and_takes_the_best),
 		cmocka_unit_test(test_look_of_one_learner_keeps_what_was_given),
 		cmocka_unit_test(test_look_gives_the_same_again),
+		cmocka_unit_test(test_look_at_many_trees_takes_a_forest_of_cart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
