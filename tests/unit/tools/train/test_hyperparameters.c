@@ -56,6 +56,7 @@ static const struct {
 	{ COP_HYPERPARAMETER_GROWTH, "growth", COP_FOR_LAPTAO, "1.00009", "1.0001", "100", "100.001" },
 	{ COP_HYPERPARAMETER_LAMBDA, "lambda", COP_FOR_LATENT, "9.9e-10", "1e-9", "1e9", "1000000001" },
 	{ COP_HYPERPARAMETER_DROPOUT, "dropout", COP_FOR_LATENT, "-1e-9", "0", "0.99", "0.991" },
+	{ COP_HYPERPARAMETER_BETA, "beta", COP_FOR_TAO | COP_FOR_SOFTMAX, "-1", "0", "1000000000", "1000000001" },
 	{ COP_HYPERPARAMETER_TEACHER, "teacher", COP_FOR_LAPTAO, "-1", "0", "65536", "65537" },
 	{ COP_HYPERPARAMETER_TEACHER_WEIGHT, "teacher-weight", COP_FOR_LAPTAO, "-1", "0", "1000", "1001" },
 	{ COP_HYPERPARAMETER_ROUNDS, "rounds", COP_FOR_LAPTAO, "0", "1", "1000", "1001" },
@@ -88,6 +89,7 @@ static const struct {
 	const char *name;
 	unsigned learners;
 } flags[] = {
+	{ COP_HYPERPARAMETER_PLAIN, "plain", COP_FOR_TAO | COP_FOR_SOFTMAX },
 	{ COP_HYPERPARAMETER_MONOTONE, "monotone", COP_FOR_TAO },
 	{ COP_HYPERPARAMETER_KEEP_DEAD, "keep-dead", TAOS },
 	{ COP_HYPERPARAMETER_PRODUCT_PATHS, "product-paths", COP_FOR_DGT },
