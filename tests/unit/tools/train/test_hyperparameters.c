@@ -6,9 +6,10 @@
 
 #include "support.h"
 
-#define ALL    (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT)
+#define ALL    (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX)
 #define NETS   (COP_FOR_DGT | COP_FOR_LATENT)
-#define TAOS   (COP_FOR_TAO | COP_FOR_LAPTAO)
+#define TAOS   (COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_SOFTMAX)
+#define SOFT   (COP_FOR_TAO | COP_FOR_SOFTMAX)
 #define FOREST (COP_FOR_FOREST | COP_FOR_LAPTAO)
 
 /* Numbers: the ends of what is allowed, and the nearest values outside; the manual and --help have the same. */
@@ -21,8 +22,8 @@ static const struct {
 	{ COP_HYPERPARAMETER_HEIGHT, "height", ALL, "0", "1", "20", "21" },
 	{ COP_HYPERPARAMETER_ALPHA, "alpha", TAOS, "-1e-9", "0", "1e9", "1000000001" },
 	{ COP_HYPERPARAMETER_LEAF_ALPHA, "leaf-alpha", TAOS, "-1e-9", "0", "1e9", "1000000001" },
-	{ COP_HYPERPARAMETER_LEAF_CLASSES, "leaf-classes", COP_FOR_TAO, "-1", "0", "65536", "65537" },
-	{ COP_HYPERPARAMETER_STARTS, "starts", COP_FOR_TAO | COP_FOR_DGT, "0", "1", "1000", "1001" },
+	{ COP_HYPERPARAMETER_LEAF_CLASSES, "leaf-classes", SOFT, "-1", "0", "65536", "65537" },
+	{ COP_HYPERPARAMETER_STARTS, "starts", SOFT | COP_FOR_DGT, "0", "1", "1000", "1001" },
 	{ COP_HYPERPARAMETER_ITERATIONS, "iterations", TAOS, "-1", "0", "10000", "10001" },
 	{ COP_HYPERPARAMETER_TOLERANCE, "tolerance", TAOS, "-1e-9", "0", "1", "1.000001" },
 	{ COP_HYPERPARAMETER_NODE_TOLERANCE, "node-tolerance", TAOS, "9.9e-13", "1e-12", "1", "1.000001" },
@@ -56,7 +57,7 @@ static const struct {
 	{ COP_HYPERPARAMETER_GROWTH, "growth", COP_FOR_LAPTAO, "1.00009", "1.0001", "100", "100.001" },
 	{ COP_HYPERPARAMETER_LAMBDA, "lambda", COP_FOR_LATENT, "9.9e-10", "1e-9", "1e9", "1000000001" },
 	{ COP_HYPERPARAMETER_DROPOUT, "dropout", COP_FOR_LATENT, "-1e-9", "0", "0.99", "0.991" },
-	{ COP_HYPERPARAMETER_BETA, "beta", COP_FOR_TAO | COP_FOR_SOFTMAX, "-1", "0", "1000000000", "1000000001" },
+	{ COP_HYPERPARAMETER_BETA, "beta", SOFT, "-1", "0", "1000000000", "1000000001" },
 	{ COP_HYPERPARAMETER_TEACHER, "teacher", COP_FOR_LAPTAO, "-1", "0", "65536", "65537" },
 	{ COP_HYPERPARAMETER_TEACHER_WEIGHT, "teacher-weight", COP_FOR_LAPTAO, "-1", "0", "1000", "1001" },
 	{ COP_HYPERPARAMETER_ROUNDS, "rounds", COP_FOR_LAPTAO, "0", "1", "1000", "1001" },
@@ -68,11 +69,11 @@ static const struct {
 	unsigned learners;
 	const char *words[6];
 } worded[] = {
-	{ COP_HYPERPARAMETER_LEAVES, "leaves", TAOS, { "constant", "linear" } },
-	{ COP_HYPERPARAMETER_LOSS, "loss", COP_FOR_TAO | COP_FOR_DGT,
+	{ COP_HYPERPARAMETER_LEAVES, "leaves", COP_FOR_TAO | COP_FOR_LAPTAO, { "constant", "linear" } },
+	{ COP_HYPERPARAMETER_LOSS, "loss", SOFT | COP_FOR_DGT,
 	        { "zero-one", "cross-entropy", "squared", "absolute", "huber" } },
 	{ COP_HYPERPARAMETER_SPLIT, "split", TAOS, { "oblique", "axis" } },
-	{ COP_HYPERPARAMETER_START, "start", COP_FOR_TAO, { "random", "cart" } },
+	{ COP_HYPERPARAMETER_START, "start", SOFT, { "random", "cart" } },
 	{ COP_HYPERPARAMETER_ORDER, "order", TAOS, { "root-first", "leaves-first" } },
 	{ COP_HYPERPARAMETER_GRADIENTS, "gradients", COP_FOR_DGT, { "cheaper", "collapsed", "layered" } },
 	{ COP_HYPERPARAMETER_OPTIMISER, "optimiser", COP_FOR_DGT, { "sgd", "momentum", "rmsprop", "adagrad", "adam" } },
@@ -89,8 +90,8 @@ static const struct {
 	const char *name;
 	unsigned learners;
 } flags[] = {
-	{ COP_HYPERPARAMETER_PLAIN, "plain", COP_FOR_TAO | COP_FOR_SOFTMAX },
-	{ COP_HYPERPARAMETER_MONOTONE, "monotone", COP_FOR_TAO },
+	{ COP_HYPERPARAMETER_PLAIN, "plain", SOFT },
+	{ COP_HYPERPARAMETER_MONOTONE, "monotone", SOFT },
 	{ COP_HYPERPARAMETER_KEEP_DEAD, "keep-dead", TAOS },
 	{ COP_HYPERPARAMETER_PRODUCT_PATHS, "product-paths", COP_FOR_DGT },
 	{ COP_HYPERPARAMETER_ANNEAL, "anneal", COP_FOR_DGT },
