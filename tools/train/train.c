@@ -79,16 +79,36 @@ static cop_train_search search_settings(const cop_train_options *o)
 	};
 }
 
+static cop_err run_search(const training *t, cop_train_search *set, cop_train_found *found, cop_diag *diag)
+{
+	const char *path = t->o->search_log;
+	if (path == NULL)
+		return cop_train_search_run(set, &t->o->job, found, diag);
+	set->log = fopen(path, "w");
+	if (set->log == NULL) {
+		cop_diag_of(diag, path, "cannot be written");
+		return COP_EIO;
+	}
+	cop_err err = cop_train_search_run(set, &t->o->job, found, diag);
+	bool failed = ferror(set->log) != 0;
+	failed |= fclose(set->log) != 0;
+	if (err == COP_OK && failed) {
+		cop_diag_of(diag, path, "not all of it could be written");
+		err = COP_EIO;
+	}
+	return err;
+}
+
 /* What was not given, by a search, or by a look where that is the default. */
 static cop_err search(training *t, cop_diag *diag)
 {
 	cop_train_options *o = t->o;
-	const cop_train_search set = search_settings(o);
+	cop_train_search set = search_settings(o);
 	double start = cop_command_now();
 	cop_err err = COP_OK;
 	t->looked = !o->search && cop_train_look_wanted(&o->job);
 	if (o->search)
-		err = cop_train_search_run(&set, &o->job, &t->found, diag);
+		err = run_search(t, &set, &t->found, diag);
 	else if (t->looked)
 		err = cop_train_look(&o->job, set.progress, &t->found, diag);
 	t->search_seconds = cop_command_now() - start;

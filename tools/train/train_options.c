@@ -30,6 +30,8 @@ static const char usage_text[] = "usage: coppice train --train FILE [--learner c
                                  "                       inspect, export)\n"
                                  "  --search             choose what is not given by validation, then fit all rows\n"
                                  "                       with it\n"
+                                 "  --search-log FILE    write each trial of the search there: its loss on the rows\n"
+                                 "                       held back, and its options\n"
                                  "  --trials N           most fits of the search (default 60)\n"
                                  "  --repeats N          each with so many divisions and seeds (default 1)\n"
                                  "  --cross-validation K\n"
@@ -135,6 +137,7 @@ static const cop_option fixed[] = {
 	{ "task", COP_OPTION_WORD, OF(table.regression), .words = task_words },
 	{ "model", COP_OPTION_TEXT, OF(model) },
 	{ "search", COP_OPTION_FLAG, OF(search) },
+	{ "search-log", COP_OPTION_TEXT, OF(search_log) },
 	{ "trials", COP_OPTION_WHOLE, OF(trials), 1, 100000 },
 	{ "repeats", COP_OPTION_WHOLE, OF(repeats), 1, 100000 },
 	{ "cross-validation", COP_OPTION_WHOLE, OF(folds), 2, 100 },
@@ -162,7 +165,9 @@ static bool check_search(const cop_train_options *o)
 	const cop_train_job *job = &o->job;
 	bool given = !(job->validation < 0.0);
 	bool of_fits = job->alphas > 1 || (learner_of(job) & (COP_FOR_DGT | COP_FOR_LATENT)) != 0;
-	if (o->folds > 0 && !o->search)
+	if (o->search_log != NULL && !o->search)
+		cop_command_complain(NAME, "--search-log is for --search");
+	else if (o->folds > 0 && !o->search)
 		cop_command_complain(NAME, "--cross-validation is for --search");
 	else if (o->folds > 0 && given && !of_fits)
 		cop_command_complain(NAME, "--cross-validation K or --validation SHARE: expected one of them");

@@ -7,6 +7,7 @@
 
 typedef struct cop_train_options {
 	const char *train, *test, *model, *start_model;
+	const char *search_log; /* of the search's trials; NULL: none */
 	cop_table_settings table;
 	cop_train_job job; /* learner, knobs, alphas, validation, seed */
 	unsigned threads;

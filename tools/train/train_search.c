@@ -50,6 +50,14 @@ static const candidates lists[] = {
 	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
 	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_SCALED_QUANTISER, 2, { 0, 1 } },
 	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_SHARED_BIAS, 2, { 0, 1 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_LAYERS, 4, { 1, 2, 3, 4 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_HEIGHT, 5, { 2, 3, 4, 5, 6 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_LR, 4, { 1e-3, 3e-3, 0.01, 0.02 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_BATCH, 4, { 32, 64, 128, 512 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_LAMBDA, 7, { 1e-3, 0.01, 0.1, 1, 10, 100, 1000 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_WIDTH, 3, { 32, 64, 128 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_DROPOUT, 4, { 0, 0.1, 0.25, 0.5 } },
+	{ COP_FOR_LATENT, BOTH, COP_HYPERPARAMETER_ELU, 1, { 1 } },
 };
 
 typedef struct searching {
@@ -133,17 +141,21 @@ bool cop_train_search_better(const cop_train_rating *a, const cop_train_rating *
 
 static void tell_trial(const searching *s, const cop_hyperparameters_values *knobs, const cop_train_rating *rating)
 {
+	FILE *const files[] = { s->search->progress, s->search->log };
 	char words[512];
 	char error[32] = "";
-	if (s->search->progress == NULL)
-		return;
 	cop_hyperparameters_words(knobs, words, sizeof words);
 	if (!isnan(rating->error))
 		(void)snprintf(error, sizeof error, " +- %.2g", rating->error);
-	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  ", s->trials, rating->mean, error);
-	if (s->among)
-		(void)fprintf(s->search->progress, "--learner %s ", cop_train_learner_name(s->job.learner));
-	(void)fprintf(s->search->progress, "%s\n", words);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		if (files[i] == NULL)
+			continue;
+		const char *over = i == 0 ? "\r\033[K" : "";
+		(void)fprintf(files[i], "%strial %zu: %.5g%s  ", over, s->trials, rating->mean, error);
+		if (s->among)
+			(void)fprintf(files[i], "--learner %s ", cop_train_learner_name(s->job.learner));
+		(void)fprintf(files[i], "%s\n", words);
+	}
 }
 
 /* Fits and judges with these settings, as often as the search repeats a trial. */

@@ -18,7 +18,8 @@ typedef struct cop_train_search {
 	size_t trials;     /* most */
 	size_t repeats;    /* each is fitted with so many seeds and divisions, >= 1 */
 	size_t most_trees; /* of a forest, in trials; 0: a few */
-	FILE *progress;    /* a line for each trial; NULL: none */
+	FILE *progress;    /* a line for each trial, over the one that stands there; NULL: none */
+	FILE *log;         /* the same lines, plain; NULL: none */
 } cop_train_search;
 
 /* What is known of a trial, over repeats and folds. */

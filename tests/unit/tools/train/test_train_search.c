@@ -128,6 +128,8 @@ static void test_search_tries_each_knob_that_means_something(void **state)
 		{ "dgt", false, COP_HYPERPARAMETERS, 0, "width", "epochs 50" },
 		{ "dgt", false, COP_HYPERPARAMETER_L2, 0, "momentum", "l1" },
 		{ "dgt", false, COP_HYPERPARAMETER_LAYERS, 0, "momentum", "width" },
+		{ "latent", false, COP_HYPERPARAMETERS, 0, "lambda", "momentum" },
+		{ "latent", false, COP_HYPERPARAMETER_LAYERS, 0, "dropout", "width" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char lines[1 << 14];
@@ -173,6 +175,13 @@ static const list lists[] = {
 	{ "dgt", false, COP_HYPERPARAMETER_L1, { "0", "1e-06", "5e-06", "1e-05", "5e-05" } },
 	{ "dgt", false, COP_HYPERPARAMETER_SCALED_QUANTISER, { "off", "on" } },
 	{ "dgt", true, COP_HYPERPARAMETER_SHARED_BIAS, { "off", "on" } },
+	{ "latent", false, COP_HYPERPARAMETER_LAYERS, { "1", "2", "3", "4" } },
+	{ "latent", true, COP_HYPERPARAMETER_HEIGHT, { "2", "3", "4", "5", "6" } },
+	{ "latent", false, COP_HYPERPARAMETER_LR, { "0.001", "0.003", "0.01", "0.02" } },
+	{ "latent", true, COP_HYPERPARAMETER_BATCH, { "32", "64", "128", "512" } },
+	{ "latent", false, COP_HYPERPARAMETER_LAMBDA, { "0.001", "0.01", "0.1", "1", "10", "100", "1000" } },
+	{ "latent", false, COP_HYPERPARAMETER_WIDTH, { "32", "64", "128" } },
+	{ "latent", true, COP_HYPERPARAMETER_DROPOUT, { "0", "0.1", "0.25", "0.5" } },
 };
 
 /* Everything that is searched for the learner but this knob, at cheap values. */
@@ -204,6 +213,14 @@ static void give_others(const char *learner, cop_hyperparameter but, cop_hyperpa
 		{ "dgt", "0", COP_HYPERPARAMETER_L1 },
 		{ "dgt", "on", COP_HYPERPARAMETER_SCALED_QUANTISER },
 		{ "dgt", "on", COP_HYPERPARAMETER_SHARED_BIAS },
+		{ "latent", "2", COP_HYPERPARAMETER_LAYERS },
+		{ "latent", "2", COP_HYPERPARAMETER_HEIGHT },
+		{ "latent", "0.01", COP_HYPERPARAMETER_LR },
+		{ "latent", "8", COP_HYPERPARAMETER_BATCH },
+		{ "latent", "1", COP_HYPERPARAMETER_LAMBDA },
+		{ "latent", "4", COP_HYPERPARAMETER_WIDTH },
+		{ "latent", "0", COP_HYPERPARAMETER_DROPOUT },
+		{ "latent", "on", COP_HYPERPARAMETER_ELU },
 	};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strcmp(others[i].learner, learner) == 0 && others[i].knob != but)
@@ -470,6 +487,31 @@ static void test_search_nth_allocation_fails_gives_enomem(void **state)
 	assert_int_equal(err, COP_OK);
 }
 
+/* The log holds what the terminal shows, without its control characters. */
+static void test_search_log_has_a_plain_line_for_each_trial(void **state)
+{
+	(void)state;
+	const cop_train_search search = { .validation = 0.25, .trials = 5, .repeats = 2, .log = tmpfile() };
+	cop_train_found found;
+	cop_diag diag = { .message = "" };
+	char lines[1 << 14], plain[1 << 14], *to = plain, logged[1 << 14];
+	assert_non_null(search.log);
+	assert_int_equal(
+	        rate_numbers(&search, 3, "cart", "--complexity 0", &found, lines, sizeof lines, &diag), COP_OK);
+	for (const char *at = lines; *at != '\0';) {
+		if (strncmp(at, "\r\033[K", 4) == 0)
+			at += 4;
+		else
+			*to++ = *at++;
+	}
+	*to = '\0';
+	rewind(search.log);
+	logged[fread(logged, 1, sizeof logged - 1, search.log)] = '\0';
+	(void)fclose(search.log);
+	assert_non_null(strstr(logged, "trial 5: "));
+	assert_string_equal(logged, plain);
+}
+
 static void test_search_that_cannot_fit_says_why(void **state)
 {
 	(void)state;
@@ -499,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_search_repeats_by_other_divisions),
 		cmocka_unit_test(test_search_fits_forests_of_at_most_five_trees),
 		cmocka_unit_test(test_search_that_cannot_fit_says_why),
+		cmocka_unit_test(test_search_log_has_a_plain_line_for_each_trial),
 		cmocka_unit_test(test_search_finds_the_best_trial_and_ends_when_nothing_changes),
 		cmocka_unit_test(test_search_never_exceeds_its_trials),
 		cmocka_unit_test(test_search_nth_allocation_fails_gives_enomem),
