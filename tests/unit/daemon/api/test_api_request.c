@@ -182,7 +182,7 @@ static void test_personalizer_rank_becomes_the_verbs_body(void **state)
 	        "\"rewardActionId\":\"y\"}");
 	reply.data[3] = 2; /* a place that is not there */
 	cop_api_request_take(&r, true, reply.data, reply.length);
-	assert_int_equal(r.status, 500);
+	assert_int_equal(r.status, 400);
 	cop_bytes_fini(&reply);
 	cop_api_request_fini(&r);
 }
