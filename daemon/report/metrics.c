@@ -332,12 +332,10 @@ static void put_api(const cop_api_counts *counts, cop_bytes *out)
 	cop_exposition_lone_whole(out, "coppice_api_connections_ended_total",
 	        "Connections to it that were ended to make room for others.", counts->ended);
 	int64_t ends = counts->certificate_ends;
-	if (ends == 0)
-		return;
 	cop_exposition_lone_whole(out, "coppice_api_certificate_ends_seconds",
-	        "Unix time at which the api listener's certificate ends.", (uint64_t)ends);
+	        "Unix time at which the api listener's certificate ends, 0 without TLS.", (uint64_t)ends);
 	cop_exposition_lone_whole(out, "coppice_api_certificate_ends_soon", "1 in the last 30 days before that.",
-	        (double)ends - cop_clock_real() < COP_CERTIFICATE_SOON);
+	        ends != 0 && (double)ends - cop_clock_real() < COP_CERTIFICATE_SOON);
 }
 
 /* Under the names that all Prometheus clients use. */

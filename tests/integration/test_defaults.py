@@ -327,6 +327,7 @@ ROWS = [
     ("simulate --data classes.csv --passes 4 --refit-every 300 --learner dgt --json", "refit-method", "tao", "none"),
     (REFITS_TAO, "refit-height", "6", "1"),
     (REFITS_TAO, "refit-alpha", "auto", "9"),
+    ("train --learner softmax --height 2 --leaf-classes 1 --train classes.csv --model out.model --json", "beta", "0", "5"),
     (REFITS, "refit-promote", "evidence", "bound"),
     (REFITS, "refit-margin", "0", "0.5"),
     (REFITS, "refit-risk", "0.05", "0.00000001"),
@@ -419,14 +420,15 @@ def takes_value(name, text):
 
 # Options without which something is not done at all, or that are not to be left out: there is no default to name.
 NONE = {
-    "train": {"learner", "train", "test", "model", "cross-validation", "start-model", "labelled", "baselines", "categories"},
+    "train": {"learner", "train", "test", "model", "cross-validation", "start-model", "labelled", "baselines", "categories",
+              "search-log"},
     "predict": {"out"},
     "export": {"c", "out"},
     "convert": {"from", "to", "events", "model", "items", "keep", "ignore", "q", "features"},
     "inspect": {"model", "tree", "names", "out"},
-    "ctl": {"x", "loss"},
+    "ctl": {"x", "loss", "key", "server-key"},
     "journal": {"from", "to", "model", "type", "id"},
-    "bench": {"endpoint", "model", "format", "features"},
+    "bench": {"endpoint", "model", "format", "features", "key", "server-key"},
     "costs events": {"learner", "events", "present", "height"},
     "costs daemon": {"endpoint", "model"},
     "costs refit": set(),
@@ -444,7 +446,7 @@ NONE = {
 ELSEWHERE = {
     "train": {"threads"},  # of no influence on what is fitted
     "predict": {"threads"},
-    "evaluate": {"threads"},
+    "evaluate": {"threads", "smoothing"},  # only shown of 20 classes and more
     "simulate": {"first-id"},  # --live
     "replay": {"threads", "first-id", "columns", "candidates", "max-nonzeros", "bits", "assume-probability"},
     "convert": {"model", "context", "action", "probability", "first-action", "assume-probability", "lines", "hash", "on-error",
@@ -505,6 +507,7 @@ CONFIGURATION = [
     ("log", "level", "info (default)", '"info"', ()),
     ("sockets", "message_limit", "Default 1MiB.", '"1MiB"', ()),
     ("sockets", "queue_limit", "Default 256MiB.", '"256MiB"', ()),
+    ("sockets", "insecure", "Default false.", "false", ()),
     ("journal", "enabled", "Default true.", "true", ()),
     ("journal", "sync", "interval (default)", '"interval"', ()),
     ("journal", "interval", "Default 10ms.", '"10ms"', ()),
