@@ -35,7 +35,7 @@ struct cop_zap {
 };
 
 typedef struct asked {
-	zmq_msg_t frame[FRAMES];
+	zmq_msg_t frame[FRAMES + 1]; /* behind the last: what is too much */
 	size_t count;
 	bool whole; /* exactly FRAMES */
 } asked;
@@ -44,15 +44,14 @@ static bool take(void *socket, asked *a)
 {
 	*a = (asked){ .count = 0, .whole = true };
 	for (bool more = true; more;) {
-		zmq_msg_t spare;
-		zmq_msg_t *frame = a->count < FRAMES ? &a->frame[a->count] : &spare;
+		zmq_msg_t *frame = &a->frame[a->count];
 		(void)zmq_msg_init(frame);
 		if (zmq_msg_recv(frame, socket, ZMQ_DONTWAIT) < 0) {
 			(void)zmq_msg_close(frame);
 			break;
 		}
 		more = zmq_msg_more(frame) != 0;
-		if (frame == &spare) {
+		if (a->count == FRAMES) {
 			(void)zmq_msg_close(frame);
 			a->whole = false;
 		} else {
