@@ -94,9 +94,11 @@ static bool divide(cop_quadtree *tree, const node *at, uint32_t end[4])
 		tree->quarter[i] = (uint8_t)((z[0] > middle[0]) + 2 * (z[1] > middle[1]));
 		count[tree->quarter[i]]++;
 	}
+	uint32_t begin = at->begin;
 	for (int q = 0; q < 4; q++) {
-		next[q] = q == 0 ? at->begin : end[q - 1];
-		end[q] = next[q] + count[q];
+		next[q] = begin;
+		begin += count[q];
+		end[q] = begin;
 		if (count[q] == at->end - at->begin)
 			return false;
 	}
