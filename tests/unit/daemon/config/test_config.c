@@ -1189,6 +1189,8 @@ static void test_config_longer_than_a_mebibyte_is_refused(void **state)
 		cop_config_report report;
 		(void)snprintf(text, MOST, "%s#", SMALL);
 		memset(text + strlen(SMALL) + 1, 'x', MOST + more - strlen(SMALL) - 1);
+		for (size_t at = strlen(SMALL) + 100; at + 1 < MOST; at += 100) /* lines, as a person writes them */
+			memcpy(&text[at], "\n#", 2);
 		text[MOST + more] = '\0';
 		assert_int_equal(parse(text, &config, &report), more == 0 ? COP_OK : COP_EFORMAT);
 		if (more != 0)
