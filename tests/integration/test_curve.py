@@ -8,7 +8,7 @@ import threading
 import pytest
 import zmq
 
-from conftest import DEADLINE, free_port, model, pack, program, section, unpack, wait_for, watched
+from conftest import DEADLINE, free_port, is_sanitized, model, pack, program, section, unpack, wait_for, watched
 
 pytestmark = pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
 
@@ -279,6 +279,7 @@ def test_hostile_handshakes_leave_memory_and_queues_as_they_were(keys):
         assert boss.ok("decide", "m", context(i))["id"] == i
     for thread in threads:
         thread.join()
-    assert k.one.memory()[1] < before + 8
+    if not is_sanitized(program("COPPICED")):  # which keeps what is freed for a while
+        assert k.one.memory()[1] < before + 8
     assert wait_for(lambda: k.local.status()["queues"]["unfinished"] == 0, "connections to end")
     assert k.local.model("m")["decisions"] == 51
