@@ -48,28 +48,31 @@ static void report_fault(cop_server *server, const cop_config_report *report, co
 	(void)cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "configuration: %s", all);
 }
 
+/* Whether both have the option, with the same file: what is in it may be exchanged; another file takes a restart. */
+static bool is_same_file(const char *now, const char *next)
+{
+	return now != NULL && next != NULL && strcmp(now, next) == 0;
+}
+
 /* The same file, read again. Whether tokens are asked for at all changes only with the addresses, by a restart. */
 static void take_tokens(cop_server *server, cop_config *next)
 {
-	const char *now = server->config->api_tokens;
-	if (now != NULL && next->api_tokens != NULL && strcmp(now, next->api_tokens) == 0)
+	if (is_same_file(server->config->api_tokens, next->api_tokens))
 		cop_api_set_access(server->api, &next->api_access);
 }
 
 /* A certificate that was renewed in the same files. */
 static void take_certificate(cop_server *server, cop_config *next)
 {
-	const cop_config *now = server->config;
-	if (now->api_certificate != NULL && next->api_certificate != NULL &&
-	        strcmp(now->api_certificate, next->api_certificate) == 0 && strcmp(now->api_key, next->api_key) == 0)
+	if (is_same_file(server->config->api_certificate, next->api_certificate) &&
+	        is_same_file(server->config->api_key, next->api_key))
 		cop_api_set_certificate(server->api, &next->api_pair);
 }
 
 /* The same for keys of clients. */
 static void take_clients(cop_server *server, cop_config *next)
 {
-	const char *now = server->config->curve_clients;
-	if (now != NULL && next->curve_clients != NULL && strcmp(now, next->curve_clients) == 0)
+	if (is_same_file(server->config->curve_clients, next->curve_clients))
 		cop_sockets_set_clients(&server->serving.sockets, server->config, &next->curve_access);
 }
 

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/file_guarded.h"
 #include "base/mem.h"
 #include "wire/curve_key.h"
 
@@ -172,19 +172,6 @@ static cop_err read_lines(reading *r, FILE *file)
 	return r->access->count > 0 ? COP_OK : refuse(r, "there is no name in it", "NAME TOKEN RIGHTS [MODELS]");
 }
 
-/* A secret that everybody of the machine can read is none. */
-static cop_err check_mode(const reading *r, FILE *file)
-{
-	struct stat info;
-	bool secret = r->kind == COP_ACCESS_TOKENS;
-	mode_t wrong = S_IWOTH | (secret ? S_IROTH : 0);
-	if (fstat(fileno(file), &info) == 0 && (info.st_mode & wrong) == 0)
-		return COP_OK;
-	cop_diag_of(r->diag, r->path, "everybody can %swrite it; expected chmod o-%sw", secret ? "read or " : "",
-	        secret ? "r" : "");
-	return COP_EIO;
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(((const cop_access_entry *)a)->name, ((const cop_access_entry *)b)->name);
@@ -193,15 +180,13 @@ static int compare_names(const void *a, const void *b)
 cop_err cop_access_read(const char *path, cop_access_kind kind, cop_access **out, cop_diag *diag)
 {
 	*out = NULL;
-	FILE *file = fopen(path, "re");
-	if (file == NULL) {
-		cop_diag_of(diag, path, "%s", strerror(errno));
-		return COP_EIO;
-	}
+	FILE *file;
+	cop_err err =
+	        cop_file_guarded_open(path, kind == COP_ACCESS_TOKENS ? COP_FILE_SECRET : COP_FILE_RULES, &file, diag);
+	if (err != COP_OK)
+		return err;
 	reading r = { .path = path, .kind = kind, .diag = diag, .access = cop_mem_alloc(1, sizeof *r.access) };
-	cop_err err = r.access == NULL ? COP_ENOMEM : check_mode(&r, file);
-	if (err == COP_OK)
-		err = read_lines(&r, file);
+	err = r.access == NULL ? COP_ENOMEM : read_lines(&r, file);
 	(void)fclose(file);
 	if (err == COP_OK) {
 		qsort(r.access->entries, r.access->count, sizeof *r.access->entries, compare_names);

@@ -3,15 +3,14 @@
 #include "daemon/config/certificate.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <gnutls/abstract.h>
 #include <gnutls/x509.h>
 
 #include "base/bytes.h"
+#include "base/file_guarded.h"
 #include "base/mem.h"
 
 #define LONGEST (1u << 20) /* bytes of a file */
@@ -26,12 +25,6 @@ struct cop_certificate {
 
 /* ---- the files ---- */
 
-static cop_err refuse_errno(cop_diag *diag, const char *path)
-{
-	cop_diag_of(diag, path, "%s", strerror(errno));
-	return COP_EIO;
-}
-
 static cop_err read_all(const char *path, FILE *file, cop_bytes *out, cop_diag *diag)
 {
 	char piece[4096];
@@ -42,28 +35,23 @@ static cop_err read_all(const char *path, FILE *file, cop_bytes *out, cop_diag *
 			return COP_EFORMAT;
 		}
 	}
-	if (ferror(file) != 0)
-		return refuse_errno(diag, path);
+	explicit_bzero(piece, sizeof piece);
+	if (ferror(file) != 0) {
+		cop_diag_of(diag, path, "%s", strerror(errno));
+		return COP_EIO;
+	}
 	if (out->err != COP_OK)
 		cop_diag_of(diag, path, "%s", cop_err_text(out->err));
 	return out->err;
 }
 
-static cop_err read_file(const char *path, bool secret, cop_bytes *out, cop_diag *diag)
+static cop_err read_file(const char *path, cop_file_guard guard, cop_bytes *out, cop_diag *diag)
 {
-	struct stat info;
-	FILE *file = fopen(path, "re");
-	if (file == NULL)
-		return refuse_errno(diag, path);
-	cop_err err;
-	if (fstat(fileno(file), &info) != 0) {
-		err = refuse_errno(diag, path);
-	} else if (secret && (info.st_mode & (S_IROTH | S_IWOTH)) != 0) {
-		cop_diag_of(diag, path, "everybody can read or write it; expected chmod o-rw");
-		err = COP_EIO;
-	} else {
-		err = read_all(path, file, out, diag);
-	}
+	FILE *file;
+	cop_err err = cop_file_guarded_open(path, guard, &file, diag);
+	if (err != COP_OK)
+		return err;
+	err = read_all(path, file, out, diag);
 	(void)fclose(file);
 	return err;
 }
@@ -143,19 +131,19 @@ static cop_err check_pair(const cop_certificate *c, const char *path, cop_diag *
 
 static cop_err take_both(cop_certificate *c, const char *chain, const char *key, cop_bytes *texts, cop_diag *diag)
 {
-	cop_err err = read_file(chain, false, &texts[0], diag);
+	cop_err err = read_file(chain, COP_FILE_PUBLIC, &texts[0], diag);
 	if (err == COP_OK)
 		err = take_chain(c, chain, &texts[0], diag);
 	if (err == COP_OK)
 		err = take_end(c, chain, diag);
 	if (err == COP_OK)
-		err = read_file(key, true, &texts[1], diag);
+		err = read_file(key, COP_FILE_SECRET, &texts[1], diag);
 	if (err == COP_OK)
 		err = take_key(c, key, &texts[1], diag);
 	return err == COP_OK ? check_pair(c, key, diag) : err;
 }
 
-/* The key's bytes are not left in memory that others get. */
+/* Of a key. */
 static void forget(cop_bytes *text)
 {
 	if (text->data != NULL)

@@ -1,10 +1,10 @@
 /* The file is read once into a buffer of a few lines, which is wiped; what is longer than that is no key. */
 #include "wire/curve_key.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/file_guarded.h"
 
 #define ROOM 256 /* of a file with a key and white space */
 #define GAPS " \t\r\n"
@@ -34,25 +34,18 @@ static bool only_word(char *text, char *key)
 cop_err cop_curve_key_read(const char *path, bool secret, char key[COP_CURVE_KEY_ROOM], cop_diag *diag)
 {
 	char text[ROOM] = "";
-	struct stat info;
+	FILE *file;
 	key[0] = '\0';
-	FILE *file = fopen(path, "re");
-	if (file == NULL) {
-		cop_diag_of(diag, path, "%s", strerror(errno));
-		return COP_EIO;
-	}
-	(void)setvbuf(file, NULL, _IONBF, 0); /* no other copy of the secret */
-	bool shared = secret && (fstat(fileno(file), &info) != 0 || (info.st_mode & (S_IROTH | S_IWOTH)) != 0);
-	size_t length = shared ? 0 : fread(text, 1, sizeof text, file);
-	bool whole = !shared && ferror(file) == 0;
+	cop_err err = cop_file_guarded_open(path, secret ? COP_FILE_SECRET : COP_FILE_PUBLIC, &file, diag);
+	if (err != COP_OK)
+		return err;
+	size_t length = fread(text, 1, sizeof text, file);
+	bool whole = ferror(file) == 0;
 	(void)fclose(file);
 	bool good = whole && length < sizeof text && memchr(text, '\0', length) == NULL && only_word(text, key);
 	explicit_bzero(text, sizeof text);
 	if (good)
 		return COP_OK;
-	if (shared)
-		cop_diag_of(diag, path, "everybody can read or write it; expected chmod o-rw");
-	else
-		cop_diag_of(diag, path, "no key; expected the 40 characters that coppice keygen wrote");
+	cop_diag_of(diag, path, "no key; expected the 40 characters that coppice keygen wrote");
 	return whole ? COP_EFORMAT : COP_EIO;
 }

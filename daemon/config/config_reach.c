@@ -1,0 +1,238 @@
+/* Who can reach the daemon: endpoints and listeners, what they are encrypted with, and the files of keys and tokens. */
+#include "daemon/config/config_reach.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *option;
+	size_t offset;
+	bool bind;
+} socket_lists[] = {
+	{ "requests", offsetof(cop_config, requests), true },
+	{ "contexts_bind", offsetof(cop_config, contexts_bind), true },
+	{ "feedback_bind", offsetof(cop_config, feedback_bind), true },
+	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true },
+	{ "actions_bind", offsetof(cop_config, actions_bind), true },
+	{ "contexts_connect", offsetof(cop_config, contexts_connect), false },
+	{ "feedback_connect", offsetof(cop_config, feedback_connect), false },
+};
+#define LISTS (sizeof socket_lists / sizeof *socket_lists)
+
+static const cop_config_list *list_at(const cop_config *config, size_t i)
+{
+	return (const cop_config_list *)(const void *)((const char *)config + socket_lists[i].offset);
+}
+
+/* How often the endpoint stands in the lists that bind, up to and with item `until` of list `last`. */
+static unsigned bound_before(const cop_config *config, size_t last, size_t until, const char *endpoint)
+{
+	unsigned times = 0;
+	for (size_t i = 0; i <= last; i++) {
+		const cop_config_list *list = list_at(config, i);
+		size_t count = i == last ? until : list->count;
+		for (size_t j = 0; j < count && socket_lists[i].bind; j++)
+			times += strcmp(list->items[j], endpoint) == 0;
+	}
+	return times;
+}
+
+static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	cfg_t *section = cfg_size(root, "sockets") == 0 ? NULL : cfg_getsec(root, "sockets");
+	size_t given = 0;
+	for (size_t i = 0; i < LISTS; i++) {
+		const cop_config_list *list = list_at(config, i);
+		given += section == NULL ? 0 : cfg_size(section, socket_lists[i].option);
+		for (size_t j = 0; j < list->count && socket_lists[i].bind; j++)
+			if (bound_before(config, i, j, list->items[j]) > 0)
+				cop_config_complain(reading, cop_config_line(section, socket_lists[i].option),
+				        socket_lists[i].option, "\"%s\" is bound already, expected each endpoint once",
+				        list->items[j]);
+	}
+	bool actions_only = section != NULL && given == cfg_size(section, "actions_bind");
+	if (given == 0 || actions_only)
+		cop_config_complain(reading, section == NULL ? 0 : (uint64_t)section->line, "sockets",
+		        "no way in, expected an endpoint in requests or in a contexts or feedback list");
+}
+
+bool cop_config_is_loopback(const char *address)
+{
+	char host[sizeof "255.255.255.255"];
+	struct in_addr four;
+	size_t length = (size_t)(strrchr(address, ':') - address);
+	if (strncmp(address, "[::1]:", 6) == 0 || strncmp(address, "localhost:", 10) == 0)
+		return true;
+	if (length >= sizeof host) /* longer than an address in digits: a name */
+		return false;
+	(void)snprintf(host, sizeof host, "%.*s", (int)length, address);
+	return inet_pton(AF_INET, host, &four) == 1 && ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/* The same of an endpoint that binds, where the interface may stand for its address. */
+static bool is_near(const char *endpoint)
+{
+	static const char tcp[] = "tcp://";
+	const char *address = endpoint + sizeof tcp - 1;
+	return strncmp(endpoint, tcp, sizeof tcp - 1) != 0 || strncmp(address, "lo:", 3) == 0 ||
+	       cop_config_is_loopback(address);
+}
+
+const char *cop_config_exposed(const cop_config *config, size_t i)
+{
+	for (size_t l = 0; l < LISTS && !config->curve_given; l++) {
+		const cop_config_list *list = list_at(config, l);
+		for (size_t j = 0; j < list->count && socket_lists[l].bind; j++)
+			if (!is_near(list->items[j]) && i-- == 0)
+				return list->items[j];
+	}
+	return NULL;
+}
+
+/* What other machines can reach is encrypted, or the file has it that it need not be. */
+static void check_exposed(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	for (size_t l = 0; l < LISTS && !config->curve_given && !config->insecure; l++) {
+		const cop_config_list *list = list_at(config, l);
+		for (size_t j = 0; j < list->count && socket_lists[l].bind; j++)
+			if (!is_near(list->items[j]))
+				cop_config_complain(reading,
+				        cop_config_line(cfg_getsec(root, "sockets"), socket_lists[l].option),
+				        socket_lists[l].option,
+				        "\"%s\" can be reached from other machines, expected a section curve, or "
+				        "insecure = true in section sockets",
+				        list->items[j]);
+	}
+}
+
+/* What reading the file that the option names came to. */
+static void judge_file(
+        cop_config_reading *reading, cfg_t *section, const char *option, cop_err err, const cop_diag *diag)
+{
+	char why[COP_LOG_LINE];
+	if (err == COP_OK)
+		return;
+	cop_diag_text(diag, why, sizeof why);
+	reading->out_of_memory |= err == COP_ENOMEM;
+	cop_config_complain(reading, cop_config_line(section, option), option, "%s", why);
+}
+
+/* Whether the section names a file of tokens, or keys, which is read into *out. */
+static bool read_access(
+        cop_config_reading *reading, cfg_t *section, const char *option, cop_access_kind kind, cop_access **out)
+{
+	char path[COP_CONFIG_PATH];
+	cop_diag diag = { 0 };
+	if (!cop_config_has(section, option))
+		return false;
+	if (cop_config_locate(reading, section, option, path))
+		judge_file(reading, section, option, cop_access_read(path, kind, out, &diag), &diag);
+	return true;
+}
+
+/* The pair of files that the section names, read into *out. */
+static void read_certificate(cop_config_reading *reading, cfg_t *section, cop_certificate **out)
+{
+	char chain[COP_CONFIG_PATH], key[COP_CONFIG_PATH];
+	cop_diag diag = { 0 };
+	bool one = cop_config_has(section, "certificate"), other = cop_config_has(section, "key");
+	if (one != other) {
+		const char *given = one ? "certificate" : "key";
+		cop_config_complain(reading, cop_config_line(section, given), given,
+		        "is alone, expected certificate and key, or none of them");
+		return;
+	}
+	if (one && cop_config_locate(reading, section, "certificate", chain) &&
+	        cop_config_locate(reading, section, "key", key))
+		judge_file(reading, section, "certificate", cop_certificate_read(chain, key, out, &diag), &diag);
+}
+
+/* Publishers that the daemon connects to are known by their keys, which takes a key of one's own. */
+static void check_peers(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	const struct {
+		const char *option;
+		const cop_config_list *list;
+	} lists[] = { { "contexts_connect", &config->contexts_connect },
+		{ "feedback_connect", &config->feedback_connect } };
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		for (size_t j = 0; j < lists[i].list->count; j++) {
+			char endpoint[COP_CONFIG_ENDPOINT + 1];
+			const char *key = cop_config_peer(lists[i].list->items[j], endpoint);
+			bool tcp = strncmp(endpoint, "tcp://", 6) == 0;
+			bool near = !tcp || cop_config_is_loopback(endpoint + 6);
+			uint64_t line = cop_config_line(cfg_getsec(root, "sockets"), lists[i].option);
+			if (key != NULL && !config->curve_given)
+				cop_config_complain(reading, line, lists[i].option,
+				        "\"%s\" has a server_key, expected a section curve with a key of this daemon's "
+				        "own",
+				        endpoint);
+			else if (key == NULL && config->curve_given && !near)
+				cop_config_complain(reading, line, lists[i].option,
+				        "\"%s\" is on another machine, expected its server_key=KEY beside a section "
+				        "curve",
+				        endpoint);
+		}
+}
+
+static void check_curve(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	static const char *const options[] = { "key", "clients" };
+	char path[COP_CONFIG_PATH];
+	cop_diag diag = { 0 };
+	check_peers(reading, root, config);
+	if (!config->curve_given)
+		return;
+	cfg_t *section = cfg_getsec(root, "curve");
+	for (size_t i = 0; i < 2; i++)
+		if (!cop_config_has(section, options[i]))
+			cop_config_complain(reading, (uint64_t)section->line, options[i],
+			        "missing in section curve, expected a file");
+	(void)read_access(reading, section, "clients", COP_ACCESS_KEYS, &config->curve_access);
+	if (cop_config_locate(reading, section, "key", path))
+		judge_file(reading, section, "key", cop_curve_key_read(path, true, config->curve_secret, &diag), &diag);
+}
+
+static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	if (!config->api_given)
+		return;
+	cfg_t *section = cfg_getsec(root, "api");
+	const cop_config_list *listen = &config->api_listen;
+	bool open = !read_access(reading, section, "tokens", COP_ACCESS_TOKENS, &config->api_access);
+	read_certificate(reading, section, &config->api_pair);
+	if (cfg_size(section, "listen") == 0)
+		cop_config_complain(reading, (uint64_t)section->line, "listen",
+		        "missing in section api, expected { ADDRESS:PORT ... }");
+	if (listen->count > COP_CONFIG_LISTENERS)
+		cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
+		        "%zu addresses are too many, expected at most %d", listen->count, COP_CONFIG_LISTENERS);
+	const char *ranking = config->api_personalizer;
+	const cop_config_model *model = ranking == NULL ? NULL : cop_config_find(config, ranking, strlen(ranking));
+	if (ranking != NULL && (model == NULL || !cop_config_model_is(model, COP_SETTING_OF_RANK)))
+		cop_config_complain(reading, cop_config_line(section, "personalizer"), "personalizer",
+		        "\"%.64s\" is no model of learner rank, expected one", ranking);
+	for (size_t i = 0; i < listen->count; i++) {
+		if (open && !cop_config_is_loopback(listen->items[i]))
+			cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
+			        "\"%s\" can be reached from other machines, expected 127.0.0.1, [::1] or localhost, or "
+			        "the option tokens",
+			        listen->items[i]);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(listen->items[i], listen->items[j]) == 0)
+				cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
+				        "\"%s\" stands there twice, expected each address once", listen->items[i]);
+	}
+}
+
+void cop_config_reach_check(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	check_sockets(reading, root, config);
+	if (config->http_given && config->http_listen == NULL && !cop_config_has(cfg_getsec(root, "http"), "listen"))
+		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
+		        "missing in section http, expected ADDRESS:PORT");
+	check_api(reading, root, config);
+	check_curve(reading, root, config);
+	check_exposed(reading, root, config);
+}
