@@ -48,6 +48,7 @@ ports:
 # The long form of the tests of faults: thousands of kills, every byte, every call.
 torture: build-tests
 	COPPICE_TORTURE=1 COPPICE_KILLS=2000 $(ctest) -L fault
+	COPPICE_TORTURE=1 $(ctest) -R 'py_test_(client_node|client_c|api_hostile)$$'
 
 # How many small changes to the source the tests notice (hours; goes on where it was): MUTATE="--seed 7 --count 50"
 mutate:
@@ -55,6 +56,7 @@ mutate:
 	tests/mutate/mutate $(MUTATE)
 
 bench: build-tests
+	tools/install-deps bench
 	tests/bench/measure $(BUILD)
 
 # What the default earns on made-up traffic beside simple policies (about three hours): TRAFFIC="--scenes late --settings optimism=0"

@@ -143,9 +143,15 @@ static int print_checked(const cop_config *config, const char *const *reset)
 	for (size_t i = 0; (exposed = cop_config_exposed(config, i)) != NULL; i++)
 		(void)fprintf(stderr,
 		        "coppiced: warning: %s is not encrypted and can be reached from other machines: whoever does "
-		        "may "
-		        "do everything\n",
+		        "is "
+		        "let in\n",
 		        exposed);
+	if (config->admin.count == 0)
+		(void)fprintf(stderr,
+		        "coppiced: warning: nobody can administer: expected admin in section sockets, with a path of "
+		        "at "
+		        "most %d bytes\n",
+		        COP_CONFIG_IPC_PATH);
 	for (size_t i = 0; i < config->model_count; i++) {
 		const cop_config_model *model = &config->models[i];
 		uint64_t bytes = cop_config_model_bytes(model);

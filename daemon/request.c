@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/assert.h"
+#include "daemon/api/api_link.h"
 #include "daemon/common/clock.h"
 #include "daemon/refit/refit_body.h"
 #include "daemon/reload.h"
@@ -22,11 +24,15 @@ typedef struct verb verb;
 
 typedef struct request {
 	cop_server *server;
+	bool admin; /* it came by the endpoint of administration */
 	const verb *verb;
 	cop_model_slot *model; /* NULL for verbs that need none and got an empty name */
 	const void *body;
 	size_t length;
-	uint64_t sequence; /* newest journal record that the reply reports; 0: none */
+	uint64_t sequence;              /* newest journal record that the reply reports; 0: none */
+	const cop_access_entry *client; /* whose key it came with; NULL: none */
+	bool limited;                   /* it is beyond the client's limits */
+	uint32_t owner, owner_most;     /* of its decisions, as of a cop_event_scope */
 } request;
 
 typedef cop_err handler(request *r, cop_wire_fault *fault);
@@ -43,6 +49,14 @@ struct verb {
 	handler *handle;          /* NULL: the event alone, timed as a decision if it is one */
 };
 
+static cop_event_scope scope_of(const request *r)
+{
+	cop_event_scope scope = cop_serving_scope(&r->server->serving, r->model);
+	scope.owner = r->owner;
+	scope.owner_most = r->owner_most;
+	return scope;
+}
+
 /* Items are answered in order; one that fails has its error in its place. */
 static cop_err batch(request *r, cop_wire_fault *fault)
 {
@@ -52,7 +66,8 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	cop_err err = cop_wire_items_batch(&items, r->body, r->length, &seq, fault);
 	if (err != COP_OK)
 		return err;
-	cop_event_scope scope = cop_serving_scope(serving, r->model);
+	cop_permit_charge(r->client, items.count);
+	cop_event_scope scope = scope_of(r);
 	cop_bytes *out = &serving->reply;
 	cop_wire_items_put(out, items.count, &seq);
 	const void *item;
@@ -91,6 +106,8 @@ static cop_err explain(request *r, cop_wire_fault *fault)
 		};
 		err = cop_model_explain_context(r->model->model, &asked, &body.decision, &body.explanation);
 		body.x = context.x;
+		if (err == COP_OK)
+			(void)cop_wire_context_name(&context, body.decision.arm, &body.arm, &body.arm_length);
 		if (err == COP_OK && context.candidates > 0)
 			body.candidate = context.candidate[body.decision.arm];
 	} else {
@@ -226,10 +243,40 @@ static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
 	return COP_OK;
 }
 
+/* Verbs of administration have an endpoint of their own, whose file's mode, or whose clients' keys, guard it. */
+static cop_err check_endpoint(const request *r, const verb *v, cop_wire_fault *fault)
+{
+	const cop_config_list *list = &r->server->config->admin;
+	if (v->right != COP_ACCESS_ADMIN || r->admin)
+		return COP_OK;
+	if (list->count == 0)
+		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
+		        "%s is administration, which has no endpoint; expected admin in section sockets", v->name);
+	return cop_wire_fault_set(
+	        fault, COP_WIRE_FORBIDDEN, "%s is administration; expected at %s", v->name, list->items[0]);
+}
+
 static bool outbox_full(const cop_serving *serving)
 {
 	return cop_outbox_count(&serving->outbox) >= MOST_WAITING ||
 	       cop_outbox_bytes(&serving->outbox) > serving->durable->config->queue_limit / 8;
+}
+
+/* Whether the sender has the right, and is within its limits. */
+static cop_err take_permit(request *r, zmq_msg_t *frame, cop_wire_fault *fault)
+{
+	cop_serving *serving = &r->server->serving;
+	const cop_permit_asked asked = {
+		.right = r->verb->right, .model = r->model == NULL ? "" : r->model->name, .bytes = r->length
+	};
+	cop_err err = cop_permit_take(serving->durable->config->curve_access, frame, &asked, &r->client, fault);
+	r->limited = err != COP_OK && fault->code == COP_WIRE_BUSY;
+	serving->counts.limited += r->limited;
+	if (r->client != NULL) {
+		r->owner = r->client->owner;
+		r->owner_most = r->client->limits.pending;
+	}
+	return err;
 }
 
 /* frame[first..): verb, model and body; the last two may be missing where they are not needed. Fills all of r but what
@@ -256,19 +303,18 @@ static cop_err read_request(request *r, cop_sockets_message *message, size_t fir
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu", r->length, (size_t)most);
 	const verb *found = find_verb(&frame[0], fault);
-	if (found == NULL)
+	if (found == NULL || check_endpoint(r, found, fault) != COP_OK)
 		return COP_EINVAL;
 	if (found->models != NONE_NEEDED && count != 3)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
-	if (found->kind != COP_OUTBOX_PLAIN && cop_inlet_full(serving->sockets.inlet, COP_INLET_REQUESTS))
+	if (found->kind != COP_OUTBOX_PLAIN && !r->admin && cop_inlet_full(serving->sockets.inlet, COP_INLET_REQUESTS))
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_BUSY, "too many requests wait; expected to be sent again later");
 	r->verb = found;
 	cop_err err = count < 2 ? COP_OK : find_model(r, &frame[1], fault);
 	if (err != COP_OK)
 		return err;
-	const char *name = r->model == NULL ? "" : r->model->name;
-	return cop_permit_check(serving->durable->config->curve_access, &frame[0], found->right, name, fault);
+	return take_permit(r, &frame[0], fault);
 }
 
 static void put_error(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
@@ -286,14 +332,37 @@ static void put_error(cop_serving *serving, cop_sockets_message *message, size_t
 	serving->counts.codes[fault->code]++;
 }
 
-/* Also an event of the log, when the sender's key has not the right. */
-static void refuse(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
+/* Also an event of the log, when the sender has not the right, or sends too much. */
+static void refuse(const request *r, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
 {
+	cop_serving *serving = &r->server->serving;
 	put_error(serving, message, first, fault);
-	const char *name = fault->code == COP_WIRE_FORBIDDEN ? cop_permit_name(&message->frame[first]) : NULL;
-	if (name != NULL)
-		cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
-		        "request_forbidden", "name=%.64s reason=\"%s\"", name, fault->message);
+	if (fault->code != COP_WIRE_FORBIDDEN && !r->limited)
+		return;
+	const char *name = cop_permit_name(&message->frame[first]); /* is there: the verb was read */
+	cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
+	        r->limited ? "client_limited" : "request_forbidden", "name=%.64s reason=\"%s\"",
+	        name == NULL ? "-" : name, fault->message);
+}
+
+/* ":USER:GROUP:PROCESS" over ipc, where libzmq has "localhost" before it, else an address. */
+static const char *peer_of(zmq_msg_t *frame)
+{
+	static const char host[] = "localhost";
+	const char *peer = zmq_msg_gets(frame, "Peer-Address");
+	if (peer == NULL)
+		return "";
+	return strncmp(peer, host, sizeof host - 1) == 0 ? peer + sizeof host - 1 : peer;
+}
+
+/* Who administers is in the log. */
+static void audit(const request *r, zmq_msg_t *frame, cop_err err)
+{
+	const char *name = cop_permit_name(frame);
+	cop_log_line(r->server->log, COP_LOG_NOTICE, "administration",
+	        "verb=%s model=\"%s\" peer=\"%s\" name=\"%s\" done=%s", r->verb->name,
+	        r->model == NULL ? "" : r->model->name, peer_of(frame), name == NULL ? "" : name,
+	        err == COP_OK ? "yes" : "no");
 }
 
 /* One reading of the clock for a message: it ends this one's time and begins the next one's. */
@@ -305,21 +374,36 @@ static void take_time(cop_serving *serving, bool decided)
 	serving->mark = now;
 }
 
+static void take_owner(request *r, zmq_msg_t *frame)
+{
+	cop_api_owner told;
+	COP_ASSERT(zmq_msg_size(frame) == sizeof told); /* from this process */
+	memcpy(&told, zmq_msg_data(frame), sizeof told);
+	r->owner = told.owner;
+	r->owner_most = told.most;
+}
+
 void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *message)
 {
 	static const uint8_t empty_map[] = { 0x80 };
 	cop_serving *serving = &server->serving;
 	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "internal error" };
-	request r = { .server = server, .body = empty_map, .length = sizeof empty_map };
+	request r = { .server = server,
+		.admin = socket == serving->sockets.admin,
+		.body = empty_map,
+		.length = sizeof empty_map };
 	serving->counts.requests++;
 	cop_bytes_clear(&serving->reply);
-	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
-	bool delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
-	size_t first = delimiter ? 2 : 1;
+	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it, and the api whose request it is. */
+	bool api = socket == serving->sockets.api;
+	bool delimiter = !api && message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
+	size_t first = delimiter || api ? 2 : 1;
+	if (api)
+		take_owner(&r, &message->frame[1]);
 	cop_err err = read_request(&r, message, first, &fault);
 	bool event = err == COP_OK && r.verb->handle == NULL;
 	if (event) {
-		cop_event_scope scope = cop_serving_scope(serving, r.model);
+		cop_event_scope scope = scope_of(&r);
 		err = r.verb->event(&scope, r.body, r.length, &serving->reply, &fault);
 		r.sequence = scope.sequence;
 	} else if (err == COP_OK) {
@@ -328,7 +412,9 @@ void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *m
 	if (err == COP_OK && serving->reply.err != COP_OK)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
 	if (err != COP_OK)
-		refuse(serving, message, first, &fault);
+		refuse(&r, message, first, &fault);
+	if (r.verb != NULL && r.verb->right == COP_ACCESS_ADMIN)
+		audit(&r, &message->frame[first], err);
 	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
 	cop_outbox_item item = {
 		.socket = socket,

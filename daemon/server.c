@@ -36,6 +36,17 @@ static cop_err open_http(cop_server *server, cop_diag *diag)
 	return err;
 }
 
+static void announce_admin(const cop_server *server)
+{
+	const cop_config_list *list = &server->config->admin;
+	for (size_t i = 0; i < list->count; i++)
+		cop_log_line(server->log, COP_LOG_NOTICE, "admin", "endpoint=\"%s\"", list->items[i]);
+	if (list->count == 0)
+		cop_log_line(server->log, COP_LOG_WARNING, "admin_off",
+		        "reason=\"no endpoint; expected admin in section sockets, with a path of at most %d bytes\"",
+		        COP_CONFIG_IPC_PATH);
+}
+
 cop_err cop_server_open(
         cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag)
 {
@@ -65,6 +76,8 @@ cop_err cop_server_open(
 		cop_log_line(log, COP_LOG_WARNING, "insecure", "endpoint=\"%s\"", exposed);
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->serving.sockets, server->config, log, diag);
+	if (err == COP_OK)
+		announce_admin(server);
 	if (err == COP_OK)
 		err = cop_api_open(
 		        server->config, server->serving.sockets.context, COP_SOCKETS_API, log, &server->api, diag);
@@ -130,6 +143,7 @@ static size_t drain(cop_server *server)
 		cop_inlet_kind kind;
 	} queues[] = {
 		{ sockets->requests, COP_INLET_REQUESTS },
+		{ sockets->admin, COP_INLET_ADMIN },
 		{ sockets->api, COP_INLET_FOREIGN },
 		{ sockets->contexts, COP_INLET_CONTEXTS },
 		{ sockets->feedback, COP_INLET_FEEDBACK },
@@ -142,11 +156,12 @@ static size_t drain(cop_server *server)
 		cop_sockets_message message;
 		for (; takes(server, queues[i].socket, count, &message); count++) {
 			uint64_t cost = message.cost;
+			int from = cop_sockets_source(sockets, &message);
 			if (queues[i].kind == COP_INLET_FOREIGN) {
 				cop_request_handle(server, queues[i].socket, &message);
 				continue; /* did not come by a connection of ZeroMQ's */
 			}
-			if (queues[i].kind == COP_INLET_REQUESTS) {
+			if (queues[i].kind == COP_INLET_REQUESTS || queues[i].kind == COP_INLET_ADMIN) {
 				/* The first frame is the requester's identity, which did not come over the wire. */
 				cost -= zmq_msg_size(&message.frame[0]) + COP_ZMTP_FRAME_COST;
 				cop_request_handle(server, queues[i].socket, &message);
@@ -158,6 +173,8 @@ static size_t drain(cop_server *server)
 				cop_streams_feedback(serving, &message);
 			}
 			cop_inlet_taken(sockets->inlet, queues[i].kind, cost);
+			if (from >= 0)
+				cop_inlet_taken_from(sockets->inlet, from);
 		}
 		all += count;
 		most = count > most ? count : most;

@@ -20,7 +20,7 @@ RANKS = {
     "lib/tree": 3, "lib/wire": 3,
     "lib/view": 4, "lib/train": 4, "lib/learn": 4, "lib/history": 4,
     "lib/online": 5, "lib/refit": 5,
-    "lib/door": 6,
+    "lib/door": 6, "clients/c": 6,
     "daemon": 7, "tools": 7,
 }
 # The daemon's folders; the loop beside them includes all of them.
@@ -28,7 +28,7 @@ DAEMON_RANKS = {
     "daemon/common": 0, "daemon/config": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
     "daemon/report": 5, "daemon": 6,
 }
-CODE_FOLDERS = ("lib", "daemon", "tools", "tests")
+CODE_FOLDERS = ("lib", "daemon", "tools", "tests", "clients")
 SKIPPED = {".git", "__pycache__", ".pytest_cache", "node_modules"}
 SHARED_NAMES = {"CMakeLists.txt", "Makefile", "README.md", ".gitignore", "__init__.py", "conftest.py"}
 
@@ -42,13 +42,13 @@ HOMES = [
     (r"train/.*", ["lib/train/", "lib/refit/", "tools/"]),
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
-    (r"zmq(_utils)?\.h", ["daemon/", "tools/common/client"]),
+    (r"zmq(_utils)?\.h", ["daemon/", "clients/c/"]),
     (r"microhttpd\.h", ["daemon/common/http", "daemon/api/"]),
     (r"gnutls/.*", ["daemon/config/certificate", "daemon/api/api_tls"]),
     (r"(sys/)?syslog\.h", ["daemon/common/log"]),
     (r"confuse\.h", ["daemon/config/"]),
     (r"systemd/.*", ["daemon/common/notify"]),
-    (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "daemon/", "tools/"]),
+    (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "lib/base/thread", "daemon/", "tools/", "clients/c/"]),
     (r"omp\.h", []),
 ]
 
@@ -87,7 +87,7 @@ def included_folder(header):
     first = header.split("/")[0]
     if "/" not in header:
         return None
-    return "lib/" + first if "lib/" + first in RANKS else first if first in RANKS else None
+    return "lib/" + first if "lib/" + first in RANKS else folder_of(header)
 
 
 def check_rank(path, line, header):
@@ -198,7 +198,7 @@ CASES = [
     ({"daemon/refit/worker.c": '#include "refit/refit_run.h"\n', "lib/refit/refit_run.h": ""}, None),
     ({"daemon/a.c": '#include "refit/refit_rule.h"\n', "lib/refit/refit_rule.h": ""}, None),
     ({"daemon/a.c": "#include <msgpack.h>\n"}, ("daemon/a.c", 1, "msgpack.h")),
-    ({"daemon/a.c": "#include <zmq.h>\n", "tools/common/client_x.c": "#include <zmq.h>\n"}, None),
+    ({"daemon/a.c": "#include <zmq.h>\n", "clients/c/client_x.c": "#include <zmq.h>\n"}, None),
     ({"tools/bench_x.c": "#include <zmq.h>\n"}, ("tools/bench_x.c", 1, "zmq.h")),
     ({"daemon/loop.c": "#include <syslog.h>\n"}, ("daemon/loop.c", 1, "syslog.h")),
     ({"daemon/loop.c": "#include <confuse.h>\n"}, ("daemon/loop.c", 1, "confuse.h")),

@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "daemon/api/api_gate.h"
 #include "daemon/api/api_link.h"
 #include "daemon/api/api_request.h"
@@ -24,6 +25,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/http_connections.h"
 #include "daemon/common/http_listen.h"
+#include "daemon/common/reads.h"
 
 #define CONNECTIONS      1024u       /* of one listener */
 #define CONNECTION_IDLE  75u         /* seconds */
@@ -121,14 +123,16 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 	if (response == NULL)
 		return MHD_NO;
 	enum MHD_Result result = MHD_YES;
-	if (r->answer.length > 0)
+	if (r->status != MHD_HTTP_UNAUTHORIZED) /* strangers are told nothing */
+		result = MHD_add_response_header(response, MHD_HTTP_HEADER_SERVER, "coppiced/" COP_VERSION);
+	if (r->answer.length > 0 && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 		        plain ? "application/json" : "application/problem+json");
 	if (r->allow != NULL && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
 	if (r->status == MHD_HTTP_UNAUTHORIZED && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
-	if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE && result == MHD_YES)
+	if ((r->status == MHD_HTTP_SERVICE_UNAVAILABLE || r->status == MHD_HTTP_TOO_MANY_REQUESTS) && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
 	if (result == MHD_YES)
 		result = MHD_queue_response(slot->connection, r->status, response);
@@ -207,13 +211,15 @@ static void ask(cop_api *api, api_slot *slot)
 		cop_api_request_answer(r);
 		return;
 	}
+	const size_t length = r->body.length;
 	cop_bytes_clear(&api->work);
 	api->held -= r->body.length; /* what is put for conversion is not counted */
 	bool put = cop_api_request_put(r, slot->number, &api->work);
 	cop_bytes_clear(&r->body);
 	if (!put)
 		return;
-	if (cop_api_link_send(&api->link, r->route->verb, r->model, &api->work) != COP_OK) {
+	cop_api_gate_charge(&api->gate, r, &api->work, length);
+	if (cop_api_link_send(&api->link, &r->owner, r->route->verb, r->model, &api->work) != COP_OK) {
 		cop_api_request_refuse(
 		        r, 503, "busy", "too many requests are under way; expected to be sent again later");
 		return;
@@ -340,6 +346,7 @@ static void *run(void *context)
 	cop_api *api = context;
 	struct pollfd items[COP_CONFIG_LISTENERS + 2];
 	nfds_t count = 0;
+	cop_reads_are_own();
 	cop_api_tls_begin(&api->tls);
 	items[count++] = (struct pollfd){ .fd = api->wake, .events = POLLIN };
 	items[count++] = (struct pollfd){ .fd = api->link.fd, .events = POLLIN };
@@ -430,7 +437,7 @@ static cop_err start(cop_api *api, cop_config *config, void *context, const char
 	api->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (err != COP_OK)
 		return err;
-	if (api->wake < 0 || pthread_create(&api->thread, NULL, run, api) != 0) {
+	if (api->wake < 0 || cop_thread_start(&api->thread, run, api) != COP_OK) {
 		cop_diag_message(diag, "api: no thread: %s", strerror(errno));
 		return COP_EIO;
 	}

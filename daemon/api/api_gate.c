@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/common/clock.h"
+#include "wire/wire_items.h"
+
 void cop_api_gate_init(cop_api_gate *gate, cop_config *config)
 {
 	const char *personalizer = config->api_personalizer;
@@ -79,6 +82,12 @@ static void take_model(cop_api_request *r, const cop_access_entry *entry)
 		(void)snprintf(r->model, sizeof r->model, "%.*s", COP_CONFIG_NAME_MAX, entry->models);
 }
 
+static void take_owner(cop_api_request *r, const cop_access_entry *entry)
+{
+	memcpy(r->client, entry->name, sizeof r->client);
+	r->owner = (cop_api_owner){ entry->owner, entry->limits.pending };
+}
+
 static void check_token(const cop_access *access, cop_api_request *r, const char *token)
 {
 	const cop_access_entry *entry = token == NULL ? NULL : cop_access_find(access, token, strlen(token));
@@ -88,10 +97,37 @@ static void check_token(const cop_access *access, cop_api_request *r, const char
 		return;
 	}
 	take_model(r, entry);
+	take_owner(r, entry);
 	if (r->route != NULL && r->route->right != 0 && !cop_access_allows(entry, r->route->right, r->model))
 		cop_api_request_refuse(r, 403, "forbidden", "%s lacks the right %s %s%s", entry->name,
 		        cop_access_right_text(r->route->right),
 		        r->model[0] == '\0' ? "for all models" : "for the model ", r->model);
+	const char *what = r->status != 0 || entry->quota == NULL
+	                           ? NULL
+	                           : cop_quota_take(entry->quota, &entry->limits, cop_clock_monotonic_us(), 0);
+	if (what != NULL)
+		cop_api_request_refuse(r, 429, "busy", COP_QUOTA_REFUSAL, entry->name, what);
+}
+
+/* One of what is no batch. */
+static size_t count_items(const cop_bytes *body)
+{
+	cop_wire_items items;
+	cop_wire_seq seq;
+	bool batch = cop_wire_items_batch(&items, body->data, body->length, &seq, NULL) == COP_OK;
+	return batch ? items.count : 1;
+}
+
+void cop_api_gate_charge(cop_api_gate *gate, const cop_api_request *request, const cop_bytes *body, size_t bytes)
+{
+	if (request->client[0] == '\0')
+		return;
+	(void)pthread_mutex_lock(&gate->lock);
+	const cop_access_entry *entry = gate->access == NULL ? NULL : cop_access_named(gate->access, request->client);
+	const size_t items = entry == NULL || entry->quota == NULL ? 0 : count_items(body);
+	if (items > 0)
+		cop_quota_charge(entry->quota, items - 1, bytes);
+	(void)pthread_mutex_unlock(&gate->lock);
 }
 
 /* Its paths are of one model, and some of them are not there. */

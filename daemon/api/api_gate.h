@@ -22,8 +22,12 @@ void cop_api_gate_fini(cop_api_gate *gate);
 /* Takes *access, NULL afterwards. */
 void cop_api_gate_exchange(cop_api_gate *gate, cop_access **access);
 
-/* Fills the request's route, model and event; what is not allowed has its answer afterwards. */
+/* Fills the request's route, model, event and owner; what is not allowed, or beyond the limits of its token, has its
+ * answer afterwards. */
 void cop_api_gate_check(cop_api_gate *gate, cop_api_request *request, struct MHD_Connection *connection,
         const char *path, const char *method);
+/* The body of a request that was let in has come, of so many bytes: they, and a batch's items, are its token's. body: as
+ * MessagePack. */
+void cop_api_gate_charge(cop_api_gate *gate, const cop_api_request *request, const cop_bytes *body, size_t bytes);
 
 #endif

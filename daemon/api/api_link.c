@@ -1,4 +1,5 @@
-/* A DEALER: frames go out as a request without an empty delimiter, and replies come back as two frames. */
+/* A DEALER: frames go out as a request without an empty delimiter, behind one that tells whose it is, and replies come
+ * back as two frames. */
 #include "daemon/api/api_link.h"
 
 #include <errno.h>
@@ -28,11 +29,13 @@ void cop_api_link_close(cop_api_link *link)
 }
 
 /* Only the first frame can find no room: a message is taken whole. */
-cop_err cop_api_link_send(cop_api_link *link, const char *verb, const char *model, const cop_bytes *body)
+cop_err cop_api_link_send(
+        cop_api_link *link, const cop_api_owner *owner, const char *verb, const char *model, const cop_bytes *body)
 {
-	if (zmq_send(link->socket, verb, strlen(verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
+	if (zmq_send(link->socket, owner, sizeof *owner, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
 		return COP_EFULL;
-	bool sent = zmq_send(link->socket, model, strlen(model), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+	bool sent = zmq_send(link->socket, verb, strlen(verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+	sent = sent && zmq_send(link->socket, model, strlen(model), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
 	sent = sent && zmq_send(link->socket, body->data, body->length, ZMQ_DONTWAIT) >= 0;
 	return sent ? COP_OK : COP_EFULL;
 }

@@ -51,6 +51,8 @@ void cop_api_request_reset(cop_api_request *request)
 	request->model[0] = '\0';
 	request->status = 0;
 	request->allow = NULL;
+	request->client[0] = '\0';
+	request->owner = (cop_api_owner){ 0 };
 }
 
 unsigned cop_api_request_status(cop_wire_code code)

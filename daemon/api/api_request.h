@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "daemon/api/api_link.h"
 #include "daemon/api/api_route.h"
+#include "daemon/config/access.h"
 #include "wire/wire_code.h"
 
 typedef struct cop_api_request {
@@ -19,7 +21,9 @@ typedef struct cop_api_request {
 	cop_bytes body;                      /* as it came */
 	unsigned status;                     /* of the answer; 0: there is none yet */
 	cop_bytes answer;
-	const char *allow; /* header of an answer 405, else NULL */
+	const char *allow;                /* header of an answer 405, else NULL */
+	char client[COP_ACCESS_NAME + 1]; /* the token's name; "": no token was asked for */
+	cop_api_owner owner;
 } cop_api_request;
 
 void cop_api_request_init(cop_api_request *request);

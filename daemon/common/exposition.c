@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+
 static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
 
 static void put_family(cop_bytes *out, const char *name, const char *help, const char *type)
@@ -32,6 +34,25 @@ void cop_exposition_family(cop_bytes *out, const char *name, const char *help)
 void cop_exposition_histogram(cop_bytes *out, const char *name, const char *help)
 {
 	put_family(out, name, help, " histogram\n");
+}
+
+void cop_exposition_escape(const char *text, char *out)
+{
+	for (size_t left = strlen(text), length; left > 0; text += length, left -= length) {
+		length = cop_json_utf8_length((const uint8_t *)text, left);
+		if (length == 0) {
+			length = 1;
+			out += snprintf(out, COP_EXPOSITION_ESCAPED + 1, "\\\\x%02x", (unsigned char)*text);
+		} else if (*text == '\n') {
+			out = stpcpy(out, "\\n");
+		} else {
+			if (*text == '"' || *text == '\\')
+				*out++ = '\\';
+			memcpy(out, text, length);
+			out += length;
+		}
+	}
+	*out = '\0';
 }
 
 static void put_sample(cop_bytes *out, const char *name, const char *labels, const char *value)

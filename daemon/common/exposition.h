@@ -1,7 +1,8 @@
 /* daemon/common/exposition.h: writes the Prometheus text format, version 0.0.4.
  *
  * A family is its two comment lines, then its samples, all of them together. Label values are not escaped: they are
- * names of models ([A-Za-z0-9._-]) and words of our own. Failures stay in out->err. Any thread, distinct outputs. */
+ * names of models ([A-Za-z0-9._-]) and words of our own; others go through cop_exposition_escape. Failures stay in
+ * out->err. Any thread, distinct outputs. */
 #ifndef COP_DAEMON_COMMON_EXPOSITION_H
 #define COP_DAEMON_COMMON_EXPOSITION_H
 
@@ -19,6 +20,12 @@ void cop_exposition_histogram(cop_bytes *out, const char *name, const char *help
 /* One sample. labels: `key="value",...` without the braces, "" for none. */
 void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value);
 void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value);
+
+#define COP_EXPOSITION_ESCAPED 5u /* bytes that a byte of text takes at most */
+
+/* The text as a label's value. out: room for COP_EXPOSITION_ESCAPED bytes for each of text, and 1. Bytes that are no
+ * UTF-8 become \xNN, since readers would refuse the page. */
+void cop_exposition_escape(const char *text, char *out);
 
 /* A family of one sample without labels. */
 void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value);

@@ -20,6 +20,7 @@
 #include <microhttpd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/exposition.h"
 #include "daemon/common/http_connections.h"
@@ -169,11 +170,15 @@ static cop_err start(cop_http *http, int fd, const char *where, cop_diag *diag)
 	http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (http->wake < 0)
 		(void)close(fd);
-	else
+	else {
+		sigset_t before;
+		cop_thread_block_signals(&before);
 		http->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, http,
 		        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 2 * CONNECTIONS,
 		        MHD_OPTION_NOTIFY_CONNECTION, notice, http, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE,
 		        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+		cop_thread_restore_signals(&before);
+	}
 	if (http->daemon != NULL)
 		return COP_OK;
 	cop_diag_message(diag, "http: listen: cannot serve %s: %s", where, strerror(errno));

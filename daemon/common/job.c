@@ -2,6 +2,8 @@
  * while the thread works. */
 #include "daemon/common/job.h"
 
+#include "base/thread.h"
+
 static void *run(void *argument)
 {
 	cop_job *job = argument;
@@ -15,7 +17,7 @@ cop_err cop_job_start(cop_job *job, cop_job_work *work, void *context)
 	job->work = work;
 	job->context = context;
 	atomic_store(&job->done, false);
-	job->started = pthread_create(&job->thread, NULL, run, job) == 0;
+	job->started = cop_thread_start(&job->thread, run, job) == COP_OK;
 	return job->started ? COP_OK : COP_EIO;
 }
 

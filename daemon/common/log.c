@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 
 #define FORMAT_MAX 512 /* of a format's length, in which its quotes are looked for */
 
@@ -218,7 +219,7 @@ cop_err cop_log_open(const cop_log_settings *settings, cop_log **out)
 	init_locks(log);
 	if (!log->foreground && log->sink == NULL)
 		openlog(log->ident, LOG_PID | LOG_NDELAY, facility);
-	if (pthread_create(&log->thread, NULL, run, log) != 0) {
+	if (cop_thread_start(&log->thread, run, log) != COP_OK) {
 		destroy(log);
 		return COP_EIO;
 	}

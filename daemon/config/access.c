@@ -3,13 +3,16 @@
 #include "daemon/config/access.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file_guarded.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "online/setting.h"
 #include "wire/curve_key.h"
 
 #define LINE 4096 /* bytes of a line */
@@ -103,15 +106,47 @@ static cop_err check_new(const reading *r, const cop_access_entry *entry)
 	return COP_OK;
 }
 
-/* Two to four words. */
+/* NAME=VALUE, one after the other. */
+static cop_err read_limits(const reading *r, char *word, char **rest, cop_access_entry *entry)
+{
+	static const cop_setting rows[] = {
+		{ "rate", COP_SETTING_COUNT, .offset = offsetof(cop_quota_limits, rate), .low = 1, .high = 1e9 },
+		{ "bytes", COP_SETTING_SIZE, .offset = offsetof(cop_quota_limits, bytes), .low = 1, .high = 1e15 },
+		{ "pending", COP_SETTING_COUNT, .offset = offsetof(cop_quota_limits, pending), .low = 1, .high = 1e9 },
+	};
+	for (; word != NULL; word = strtok_r(NULL, GAPS, rest)) {
+		size_t length = strcspn(word, "="), i = 0, wrong;
+		const char *value = word + length + (word[length] == '=');
+		while (i < 3 && (strlen(rows[i].name) != length || strncmp(rows[i].name, word, length) != 0))
+			i++;
+		if (i == 3 || !cop_setting_read(&rows[i], &value, 1, &entry->limits, &wrong))
+			return refuse(r, "a limit is wrong",
+			        "rate=N (events in a second), bytes=SIZE (in a second, like 4MiB) or pending=N "
+			        "(decisions that wait)");
+	}
+	entry->quota = cop_mem_alloc(1, sizeof *entry->quota);
+	return entry->quota == NULL ? COP_ENOMEM : COP_OK;
+}
+
+/* Words with "=" are limits: no name of a model has one. */
+static cop_err read_rest(const reading *r, char *word, char **rest, cop_access_entry *entry)
+{
+	bool models = word != NULL && strchr(word, '=') == NULL;
+	cop_err err = models ? read_models(r, word, entry) : COP_OK;
+	if (models)
+		word = strtok_r(NULL, GAPS, rest);
+	return err != COP_OK || word == NULL ? err : read_limits(r, word, rest, entry);
+}
+
+/* Three words at least. */
 static cop_err read_entry(const reading *r, char *line, cop_access_entry *entry)
 {
 	char *rest = NULL;
 	const char *name = strtok_r(line, GAPS, &rest), *token = strtok_r(NULL, GAPS, &rest);
 	char *rights = strtok_r(NULL, GAPS, &rest);
-	const char *models = strtok_r(NULL, GAPS, &rest);
-	if (rights == NULL || strtok_r(NULL, GAPS, &rest) != NULL)
-		return refuse(r, "the number of words is wrong", "NAME TOKEN RIGHTS [MODELS]");
+	char *more = strtok_r(NULL, GAPS, &rest);
+	if (rights == NULL)
+		return refuse(r, "the number of words is wrong", "NAME TOKEN RIGHTS [MODELS] [LIMITS]");
 	if (!is_name(name))
 		return refuse(r, "the name is wrong", "1 to 64 letters, digits, points, dashes and underscores");
 	if (r->kind == COP_ACCESS_TOKENS && !is_token(token))
@@ -123,7 +158,15 @@ static cop_err read_entry(const reading *r, char *line, cop_access_entry *entry)
 	(void)snprintf(entry->name, sizeof entry->name, "%s", name);
 	(void)snprintf(entry->token, sizeof entry->token, "%s", token);
 	cop_err err = check_new(r, entry);
-	return err != COP_OK || models == NULL ? err : read_models(r, models, entry);
+	entry->owner = cop_hash_murmur3(name, strlen(name), 0);
+	entry->owner += entry->owner == 0;
+	return err != COP_OK ? err : read_rest(r, more, &rest, entry);
+}
+
+static void free_entry(cop_access_entry *entry)
+{
+	cop_mem_free(entry->models);
+	cop_mem_free(entry->quota);
 }
 
 static cop_err add_line(const reading *r, char *line)
@@ -149,7 +192,7 @@ static cop_err add_line(const reading *r, char *line)
 	if (err == COP_OK)
 		access->entries[access->count++] = entry;
 	else
-		cop_mem_free(entry.models);
+		free_entry(&entry);
 	return err;
 }
 
@@ -169,7 +212,8 @@ static cop_err read_lines(reading *r, FILE *file)
 		return COP_EIO;
 	}
 	r->line = 0;
-	return r->access->count > 0 ? COP_OK : refuse(r, "there is no name in it", "NAME TOKEN RIGHTS [MODELS]");
+	return r->access->count > 0 ? COP_OK
+	                            : refuse(r, "there is no name in it", "NAME TOKEN RIGHTS [MODELS] [LIMITS]");
 }
 
 static int compare_names(const void *a, const void *b)
@@ -204,7 +248,7 @@ void cop_access_free(cop_access *access)
 	if (access == NULL)
 		return;
 	for (size_t i = 0; i < access->count; i++)
-		cop_mem_free(access->entries[i].models);
+		free_entry(&access->entries[i]);
 	cop_mem_free(access->entries);
 	cop_mem_free(access);
 }

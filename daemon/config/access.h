@@ -1,12 +1,13 @@
 /* daemon/config/access.h: who may do what: a file of names, tokens or public keys of CURVE, and rights.
  *
- *     # NAME     TOKEN                             RIGHTS            [MODELS]
- *     checkout   ue6mu3Eiph7ohb0iechaiW5d          decide,feedback   front-page
+ *     # NAME     TOKEN                             RIGHTS            [MODELS]    [LIMITS]
+ *     checkout   ue6mu3Eiph7ohb0iechaiW5d          decide,feedback   front-page  rate=2000 bytes=4MiB pending=50000
  *     grafana    aiShoo4AhWoh2oXeiChahx9e          read
  *
  * RIGHTS are decide, feedback, read and admin, divided by commas, or all; MODELS, divided by commas, are those that the
- * rights are for, all when they are left out. A token is compared in a time that does not depend on where it differs.
- * A loaded file is plain data: any thread may read. */
+ * rights are for, all when they are left out; LIMITS (daemon/common/quota.h) are none when they are left out. A token is
+ * compared in a time that does not depend on where it differs.
+ * A loaded file, but for the quotas, is plain data: any thread may read. */
 #ifndef COP_DAEMON_CONFIG_ACCESS_H
 #define COP_DAEMON_CONFIG_ACCESS_H
 
@@ -14,6 +15,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "daemon/common/quota.h"
 
 typedef enum cop_access_kind {
 	COP_ACCESS_TOKENS, /* secrets */
@@ -38,6 +40,9 @@ typedef struct cop_access_entry {
 	char token[COP_ACCESS_MOST + 1]; /* or key */
 	unsigned rights;                 /* COP_ACCESS_... */
 	char *models;                    /* names divided by commas; NULL: all */
+	uint32_t owner;                  /* of its decisions: a hash of the name, not 0 */
+	cop_quota_limits limits;
+	cop_quota *quota; /* of the thread that takes its messages, which alone looks at it */
 } cop_access_entry;
 
 typedef struct cop_access {

@@ -372,6 +372,22 @@ static void fill_texts(cop_config_reading *reading, cop_config *config)
 	reading->out_of_memory |= config->state_dir == NULL || config->log_facility == NULL;
 }
 
+/* The endpoint of administration is in the state folder unless the file has it elsewhere; where its path is longer than
+ * one of a socket may be, there is none, and the start warns. */
+static void fill_admin(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	char endpoint[COP_CONFIG_IPC_PATH + sizeof "ipc://"];
+	cfg_t *section = cfg_size(root, "sockets") == 0 ? NULL : cfg_getsec(root, "sockets");
+	if ((section != NULL && cop_config_has(section, "admin")) || config->state_dir == NULL ||
+	        (size_t)snprintf(endpoint, sizeof endpoint, "ipc://%s/admin.ipc", config->state_dir) >= sizeof endpoint)
+		return;
+	config->admin.items = cop_mem_alloc(1, sizeof *config->admin.items);
+	char *copy = config->admin.items == NULL ? NULL : cop_mem_strdup(endpoint);
+	reading->out_of_memory |= copy == NULL;
+	if (copy != NULL)
+		config->admin.items[config->admin.count++] = copy;
+}
+
 static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	cop_config_defaults(config);
@@ -386,6 +402,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	config->curve_given = cfg_size(root, "curve") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
 	fill_texts(reading, config);
+	fill_admin(reading, root, config);
 	reading->state_dir = config->state_dir;
 	read_models(reading, root, config);
 	cop_config_default_refits(config, false);

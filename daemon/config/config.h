@@ -19,11 +19,13 @@
 #include "wire/curve_key.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
+#define COP_CONFIG_LISTED_NAME  256          /* bytes of a feature's or an arm's, in a file of names */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
 #define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
 #define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* highest message_limit */
 #define COP_CONFIG_LISTENERS    8            /* addresses of section api */
 #define COP_CONFIG_ENDPOINT     256          /* characters of one */
+#define COP_CONFIG_IPC_PATH     107          /* bytes of the path behind ipc:// */
 #define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
@@ -118,6 +120,7 @@ typedef struct cop_config {
 	char *curve_key, *curve_clients; /* files as written; NULL: no section curve */
 	char curve_secret[COP_CURVE_KEY_ROOM];
 	cop_access *curve_access; /* public keys of clients, owned; NULL: no section curve */
+	cop_config_list admin;    /* where verbs of administration are taken; empty: nowhere */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	bool insecure; /* what other machines can reach may be in the clear */

@@ -11,9 +11,8 @@
 #include "base/mem.h"
 #include "learn/footprint.h"
 
-#define NAME_MAX_LENGTH 256
-#define MOST_BYTES      1e17 /* of one model: sums of 64 do not overflow */
-#define MIB(bytes)      ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
+#define MOST_BYTES 1e17 /* of one model: sums of 64 do not overflow */
+#define MIB(bytes) ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
 
 uint64_t cop_config_model_bytes(const cop_config_model *model)
 {
@@ -303,13 +302,13 @@ static void complain_names(const names_file *names, uint64_t line, const char *w
 }
 
 /* One line without its end into buffer: its length, -1 at the end of the file, -2 when it does not fit. */
-static int next_line(FILE *file, char buffer[NAME_MAX_LENGTH + 1])
+static int next_line(FILE *file, char buffer[COP_CONFIG_LISTED_NAME + 1])
 {
 	int length = 0, c = getc(file);
 	if (c == EOF)
 		return -1;
 	for (; c != EOF && c != '\n'; c = getc(file)) {
-		if (length == NAME_MAX_LENGTH || (c < 0x20 && c != '\r' && c != '\t') || c == 0x7f)
+		if (length == COP_CONFIG_LISTED_NAME || (c < 0x20 && c != '\r' && c != '\t') || c == 0x7f)
 			return -2;
 		buffer[length++] = (char)c;
 	}
@@ -321,7 +320,7 @@ static int next_line(FILE *file, char buffer[NAME_MAX_LENGTH + 1])
 
 static bool read_lines(const names_file *names, FILE *file, size_t count, cop_config_list *list)
 {
-	char buffer[NAME_MAX_LENGTH + 1];
+	char buffer[COP_CONFIG_LISTED_NAME + 1];
 	int length;
 	while ((length = next_line(file, buffer)) != -1) {
 		if (length <= 0) {
@@ -360,7 +359,7 @@ static void check_unique(const names_file *names, const cop_config_list *list)
 	qsort(sorted, list->count, sizeof *sorted, compare_names);
 	for (size_t i = 1; i < list->count; i++) {
 		if (strcmp(sorted[i - 1], sorted[i]) == 0) {
-			char what[NAME_MAX_LENGTH + 64];
+			char what[COP_CONFIG_LISTED_NAME + 64];
 			(void)snprintf(what, sizeof what, "\"%s\" stands twice, expected each name once", sorted[i]);
 			complain_names(names, 0, what);
 			break;

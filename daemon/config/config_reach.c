@@ -9,14 +9,16 @@ static const struct {
 	const char *option;
 	size_t offset;
 	bool bind;
+	bool takes; /* contexts or feedback */
 } socket_lists[] = {
-	{ "requests", offsetof(cop_config, requests), true },
-	{ "contexts_bind", offsetof(cop_config, contexts_bind), true },
-	{ "feedback_bind", offsetof(cop_config, feedback_bind), true },
-	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true },
-	{ "actions_bind", offsetof(cop_config, actions_bind), true },
-	{ "contexts_connect", offsetof(cop_config, contexts_connect), false },
-	{ "feedback_connect", offsetof(cop_config, feedback_connect), false },
+	{ "requests", offsetof(cop_config, requests), true, true },
+	{ "admin", offsetof(cop_config, admin), true, false },
+	{ "contexts_bind", offsetof(cop_config, contexts_bind), true, true },
+	{ "feedback_bind", offsetof(cop_config, feedback_bind), true, true },
+	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true, true },
+	{ "actions_bind", offsetof(cop_config, actions_bind), true, false },
+	{ "contexts_connect", offsetof(cop_config, contexts_connect), false, true },
+	{ "feedback_connect", offsetof(cop_config, feedback_connect), false, true },
 };
 #define LISTS (sizeof socket_lists / sizeof *socket_lists)
 
@@ -44,15 +46,20 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 	size_t given = 0;
 	for (size_t i = 0; i < LISTS; i++) {
 		const cop_config_list *list = list_at(config, i);
-		given += section == NULL ? 0 : cfg_size(section, socket_lists[i].option);
+		given += section == NULL || !socket_lists[i].takes ? 0 : cfg_size(section, socket_lists[i].option);
 		for (size_t j = 0; j < list->count && socket_lists[i].bind; j++)
 			if (bound_before(config, i, j, list->items[j]) > 0)
 				cop_config_complain(reading, cop_config_line(section, socket_lists[i].option),
 				        socket_lists[i].option, "\"%s\" is bound already, expected each endpoint once",
 				        list->items[j]);
 	}
-	bool actions_only = section != NULL && given == cfg_size(section, "actions_bind");
-	if (given == 0 || actions_only)
+	for (size_t i = 0; i < config->admin.count; i++)
+		if (strchr("@*", config->admin.items[i][strlen("ipc://")]) != NULL &&
+		        strncmp(config->admin.items[i], "ipc://", strlen("ipc://")) == 0)
+			cop_config_complain(reading, cop_config_line(section, "admin"), "admin",
+			        "\"%s\" has no file, expected a path, whose mode says who may administer",
+			        config->admin.items[i]);
+	if (given == 0)
 		cop_config_complain(reading, section == NULL ? 0 : (uint64_t)section->line, "sockets",
 		        "no way in, expected an endpoint in requests or in a contexts or feedback list");
 }

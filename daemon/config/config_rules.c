@@ -55,6 +55,7 @@ static const cop_setting curve_rules[] = {
 };
 static const cop_setting socket_rules[] = {
 	{ "requests", COP_KIND_BIND, AT(requests) },
+	{ "admin", COP_KIND_BIND, AT(admin) },
 	{ "contexts_bind", COP_KIND_BIND, AT(contexts_bind) },
 	{ "contexts_connect", COP_KIND_CONNECT, AT(contexts_connect) },
 	{ "feedback_bind", COP_KIND_BIND, AT(feedback_bind) },

@@ -11,10 +11,9 @@
 
 #include "base/mem.h"
 
-#define TEXT_MAX     1024
-#define IPC_PATH_MAX 107 /* sun_path without its end */
-#define LIST_MAX     64
-#define TEXTS_MAX    (COP_SHARES_ARMS + 1) /* of one option; each kind refuses more */
+#define TEXT_MAX  1024
+#define LIST_MAX  64
+#define TEXTS_MAX (COP_SHARES_ARMS + 1) /* of one option; each kind refuses more */
 
 static bool plain_text(const char *text)
 {
@@ -69,18 +68,25 @@ const char *cop_config_peer(const char *item, char endpoint[COP_CONFIG_ENDPOINT 
 	return key == NULL ? NULL : key + sizeof word - 1;
 }
 
+static bool ipc_fits(const char *text)
+{
+	return strncmp(text, "ipc://", 6) == 0 && text[6] != '\0' && strlen(text + 6) <= COP_CONFIG_IPC_PATH;
+}
+
 static bool endpoint_fits(const char *item, bool bind)
 {
 	char text[COP_CONFIG_ENDPOINT + 1];
 	const char *key = cop_config_peer(item, text);
 	size_t length = strcspn(item, " ");
+	if (bind && plain_text(item) && ipc_fits(item)) /* also with spaces in its path */
+		return true;
 	if (!plain_text(item) || length > COP_CONFIG_ENDPOINT || length != strlen(text))
 		return false;
 	if (key != NULL && (bind || !cop_curve_key_is(key) || strncmp(text, "tcp://", 6) != 0))
 		return false;
 	if (strncmp(text, "tcp://", 6) == 0)
 		return host_and_port(text + 6, bind) && (!bind || bindable(text + 6));
-	return strncmp(text, "ipc://", 6) == 0 && text[6] != '\0' && strlen(text + 6) <= IPC_PATH_MAX;
+	return ipc_fits(text);
 }
 
 static void describe(const cop_setting *rule, char *out, size_t size)

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "daemon/common/clock.h"
 #include "daemon/models/model_set.h"
 #include "store/journal_segment.h"
@@ -110,11 +111,10 @@ static void free_journaler(cop_journaler *j)
 static cop_err start_thread(cop_journaler *j, cop_diag *diag)
 {
 	j->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int failed = j->wake < 0 ? errno : pthread_create(&j->thread, NULL, sync_thread, j);
-	j->has_thread = failed == 0;
-	if (failed == 0)
+	j->has_thread = j->wake >= 0 && cop_thread_start(&j->thread, sync_thread, j) == COP_OK;
+	if (j->has_thread)
 		return COP_OK;
-	cop_diag_of(diag, j->folder, "the journal's sync thread cannot be started: %s", strerror(failed));
+	cop_diag_of(diag, j->folder, "the journal's sync thread cannot be started: %s", strerror(errno));
 	return COP_EIO;
 }
 

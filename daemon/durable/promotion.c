@@ -88,7 +88,7 @@ static cop_err simple(cop_model_slot *slot, cop_wire_promotion kind, cop_diag *d
 	return err;
 }
 
-static void tell(const cop_promotion *s, cop_wire_promotion kind, const cop_model_evidence *before)
+static void log_change(const cop_promotion *s, cop_wire_promotion kind, const cop_model_evidence *before)
 {
 	const cop_promotion_test_summary *e = &before->summary;
 	cop_log_line(s->durable->log, COP_LOG_NOTICE, "promotion",
@@ -137,7 +137,7 @@ cop_err cop_promotion_do(
 	if (sequence != NULL)
 		*sequence = recorded;
 	s->slot->refit.promotions[kind]++;
-	tell(s, kind, &before);
+	log_change(s, kind, &before);
 	return COP_OK;
 }
 

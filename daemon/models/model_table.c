@@ -75,6 +75,28 @@ static cop_err name_features(cop_model_slot *slot)
 	return err;
 }
 
+/* The configuration's; on error the names of before stay. */
+static cop_err name_arms(cop_model_slot *slot)
+{
+	const cop_config_list *list = &slot->config->arm_name_list;
+	const cop_name_prefix none = { 0 };
+	cop_name_table names;
+	cop_name_table_init(&names);
+	cop_err err = COP_OK;
+	for (size_t i = 0; err == COP_OK && i < list->count; i++) {
+		uint32_t arm;
+		err = cop_name_table_add(&names, 0, none, list->items[i], strlen(list->items[i]), &arm);
+	}
+	if (err != COP_OK) {
+		cop_name_table_fini(&names);
+		return err;
+	}
+	cop_name_table_fini(&slot->arm_names);
+	slot->arm_names = names;
+	slot->shape.arm_names = list->count > 0 ? &slot->arm_names : NULL;
+	return COP_OK;
+}
+
 static cop_err take_space(cop_model_slot *slot, const cop_section_file *file, cop_diag *diag)
 {
 	cop_feature_space *space;
@@ -170,10 +192,12 @@ static cop_err make_workspace(cop_model_slot *slot)
 		.candidate_index = cop_mem_alloc(l->features != 0 ? 0 : entries, sizeof(uint32_t)),
 	};
 	slot->order = cop_mem_alloc(candidates, sizeof *slot->order);
+	slot->counted_arms = l->arms <= COP_COUNTED_ARMS ? l->arms : 0;
+	slot->arm_decisions = cop_mem_alloc(slot->counted_arms, sizeof *slot->arm_decisions);
 	const cop_wire_workspace *w = &slot->workspace;
 	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
 	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
-	            slot->order != NULL;
+	            slot->order != NULL && slot->arm_decisions != NULL;
 	return made ? COP_OK : COP_ENOMEM;
 }
 
@@ -187,6 +211,8 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_d
 		return err;
 	prepare_refits(slot, config);
 	err = make_workspace(slot);
+	if (err == COP_OK)
+		err = name_arms(slot);
 	return err == COP_OK ? name_features(slot) : err;
 }
 
@@ -223,8 +249,10 @@ void cop_model_table_fini(cop_model_table *set)
 		cop_mem_free(slot->workspace.candidate_value);
 		cop_mem_free(slot->workspace.candidate_index);
 		cop_mem_free(slot->order);
+		cop_mem_free(slot->arm_decisions);
 		cop_unheard_fini(&slot->unheard);
 		cop_wire_names_free(slot->shape.naming);
+		cop_name_table_fini(&slot->arm_names);
 		cop_refit_state_fini(&slot->refit);
 	}
 	for (size_t i = 0; i < set->parked_count; i++)
@@ -286,6 +314,7 @@ void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config,
 		settings.explain_keep = next->set.explain_keep;
 		(void)!cop_model_adjust(slot->model, &settings, NULL); /* short of memory: the old number stays */
 		(void)!name_features(slot);                            /* short of memory: the old names stay */
+		(void)!name_arms(slot);                                /* the same */
 	}
 }
 

@@ -23,13 +23,16 @@ typedef struct cop_model_stream {
 	cop_sequence_gaps gaps; /* messages that never came, by sender */
 } cop_model_stream;
 
+#define COP_COUNTED_ARMS 256u
+
 typedef struct cop_model_slot {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	char topic[COP_CONFIG_NAME_MAX + 8]; /* act.<name> */
 	const cop_config_model *config;      /* kept; renewed by cop_model_table_reconfigure */
 	cop_model *model;
 	bool restored;        /* its state comes from a checkpoint */
-	cop_wire_shape shape; /* its naming is owned */
+	cop_wire_shape shape; /* its naming is owned; its arm_names are NULL or those below */
+	cop_name_table arm_names;
 	cop_wire_workspace workspace;
 	uint32_t *order;       /* rank: max_candidates */
 	bool names_saved;      /* what names mean comes from the saved state, and goes into the next */
@@ -37,6 +40,8 @@ typedef struct cop_model_slot {
 	cop_model_stream contexts, feedback;
 	cop_unheard unheard;        /* contexts that nobody would hear the actions of */
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
+	uint64_t *arm_decisions;    /* since the process began to serve it, of counted_arms */
+	size_t counted_arms;        /* all, or none where there are more than COP_COUNTED_ARMS */
 	uint64_t decided;           /* decisions when the loop last looked for reward windows that are over */
 	cop_outliers outliers_before, outliers_logged; /* then, and when the log last had a line of them */
 	cop_model_counters before;                     /* the model's counters when the process began to serve it, */

@@ -54,9 +54,9 @@ bool cop_unheard_has_room(const cop_unheard *queue, const cop_unheard_limits *li
 	return fits_count(queue, limits, contexts) && fits_bytes(queue, limits, length);
 }
 
-void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const void *body, size_t length,
-        size_t contexts)
+void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const cop_unheard_item *item)
 {
+	size_t contexts = item->contexts, length = item->length;
 	while (queue->oldest != NULL && !fits_count(queue, limits, contexts))
 		drop(queue, COP_UNHEARD_COUNT);
 	while (queue->oldest != NULL && !fits_bytes(queue, limits, length))
@@ -70,8 +70,8 @@ void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, doubl
 		queue->dropped[COP_UNHEARD_BYTES] += contexts;
 		return;
 	}
-	*fresh = (cop_unheard_body){ .time = now, .contexts = contexts, .length = length };
-	memcpy(fresh->data, body, length);
+	*fresh = (cop_unheard_body){ .time = now, .owner = item->owner, .contexts = contexts, .length = length };
+	memcpy(fresh->data, item->body, length);
 	if (queue->youngest != NULL)
 		queue->youngest->younger = fresh;
 	else

@@ -25,13 +25,25 @@ typedef struct cop_unheard_limits {
 	double age;   /* seconds */
 } cop_unheard_limits;
 
+/* Whose the decisions will be, and how many of theirs may wait (online/model.h). */
+typedef struct cop_unheard_owner {
+	uint32_t owner, most;
+} cop_unheard_owner;
+
 typedef struct cop_unheard_body {
 	struct cop_unheard_body *younger;
 	double time; /* of its arrival, seconds */
+	cop_unheard_owner owner;
 	size_t contexts;
 	size_t length;
 	uint8_t data[];
 } cop_unheard_body;
+
+typedef struct cop_unheard_item {
+	const void *body; /* borrowed */
+	size_t length, contexts;
+	cop_unheard_owner owner;
+} cop_unheard_item;
 
 typedef struct cop_unheard {
 	cop_unheard_body *oldest, *youngest;
@@ -44,8 +56,7 @@ void cop_unheard_fini(cop_unheard *queue);
 /* Whether a body of that size would wait without another having to go. */
 bool cop_unheard_has_room(const cop_unheard *queue, const cop_unheard_limits *limits, size_t length, size_t contexts);
 /* Puts a copy of the body at the end; what no longer has room is dropped, the oldest first, at last the body itself. */
-void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const void *body, size_t length,
-        size_t contexts);
+void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const cop_unheard_item *item);
 /* Drops what has waited for longer than limits->age. */
 void cop_unheard_drop_old(cop_unheard *queue, const cop_unheard_limits *limits, double now);
 /* Takes the oldest out, NULL when none waits. Caller frees with cop_mem_free. */

@@ -122,7 +122,7 @@ static bool same_stage(const char *a, const char *b)
 	return length == strcspn(b, " ,:0123456789") && strncmp(a, b, length) == 0;
 }
 
-static bool tell(void *context, double share, const char *text)
+static bool report_progress(void *context, double share, const char *text)
 {
 	worker *w = context;
 	double now = cop_clock_monotonic();
@@ -253,7 +253,7 @@ static cop_worker_line made(const worker *w, const cop_refit_report *r)
 /* Of a window that the memory does not hold its newest half is fitted, or the newest half of that. */
 static cop_err fit(worker *w, const char *journal, cop_refit_file *file, cop_diag *diag)
 {
-	const cop_progress progress = { tell, w };
+	const cop_progress progress = { report_progress, w };
 	const cop_refit_estimate serving = { losses_of, w };
 	cop_refit_settings *set = &file->settings;
 	cop_err err;
@@ -271,7 +271,7 @@ static cop_worker_line work(worker *w)
 	cop_refit_file file = { 0 };
 	fill_settings(w->job, &file.settings);
 	(void)snprintf(journal, sizeof journal, "%s/" COP_STATE_DIR_JOURNAL, w->job->state_dir);
-	(void)tell(w, 0.0, "loading");
+	(void)report_progress(w, 0.0, "loading");
 	cop_err err = open_serving(w, &diag);
 	if (err == COP_OK)
 		err = fit(w, journal, &file, &diag);
@@ -281,7 +281,7 @@ static cop_worker_line work(worker *w)
 		line.outcome = COP_WORKER_WORSE;
 		line.number = 0;
 	} else {
-		(void)tell(w, 1.0, "writing");
+		(void)report_progress(w, 1.0, "writing");
 		if (err == COP_OK)
 			err = write_challenger(w, &file, &diag);
 		line = err == COP_OK ? made(w, &file.report) : outcome_of(err, &diag);
@@ -319,7 +319,7 @@ int cop_worker_main(int argc, char **argv)
 	step_back(&job);
 	cop_blas_threads(1);
 	worker w = { .job = &job, .trap = getenv(TEST_VARIABLE) };
-	(void)tell(&w, 0.0, "starting");
+	(void)report_progress(&w, 0.0, "starting");
 	cop_worker_line line = work(&w);
 	cop_model_free(w.serving);
 	return say(&line) ? 0 : 1;

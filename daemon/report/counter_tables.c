@@ -6,6 +6,8 @@ const cop_counter cop_counter_tables_requests[] = {
 	{ "received", "coppice_requests_total", "Requests received.", offsetof(cop_serving, counts.requests) },
 	{ "errors", NULL, NULL, offsetof(cop_serving, counts.errors) }, /* the metric counts them by code */
 	{ "busy", NULL, NULL, offsetof(cop_serving, counts.codes[COP_WIRE_BUSY]) },
+	{ "limited", "coppice_limited_total", "Requests and stream messages beyond their client's limits.",
+	        offsetof(cop_serving, counts.limited) },
 	{ "replies_dropped", "coppice_replies_dropped_total", "Replies whose requester had gone or did not read.",
 	        offsetof(cop_serving, sockets.replies_dropped) },
 	COP_COUNTERS_END,

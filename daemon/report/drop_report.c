@@ -37,10 +37,16 @@ static void tell_outliers(const cop_serving *serving, cop_model_slot *slot)
 {
 	cop_outliers now;
 	cop_learner_outliers(cop_model_learner(slot->model), &now);
-	if (now.values > slot->outliers_logged.values)
+	uint64_t fresh = now.values - slot->outliers_logged.values;
+	const char *name = cop_model_table_feature_name(slot, now.feature);
+	if (now.values > slot->outliers_logged.values && name == NULL)
 		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
-		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", slot->name,
-		        now.values - slot->outliers_logged.values, now.feature, (double)now.value);
+		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", slot->name, fresh, now.feature,
+		        (double)now.value);
+	else if (now.values > slot->outliers_logged.values)
+		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
+		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " name=\"%s\" value=%g", slot->name, fresh,
+		        now.feature, name, (double)now.value);
 	if (now.rescaled > slot->outliers_logged.rescaled)
 		cop_log_line(serving->durable->log, COP_LOG_NOTICE, "features_rescaled", "model=%s features=%" PRIu64,
 		        slot->name, now.rescaled - slot->outliers_logged.rescaled);

@@ -119,6 +119,8 @@ static void put_action(const cop_explain_body *body, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "a", body->decision.arm);
 	if (body->decision.arm < served->config->arm_name_list.count)
 		cop_wire_put_key_text(out, "arm", served->config->arm_name_list.items[body->decision.arm]);
+	else if (body->arm != NULL)
+		cop_wire_put_key_string(out, "arm", body->arm, body->arm_length);
 	cop_wire_put_key_double(out, "p", body->decision.p);
 	cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
 	cop_wire_put_key_double(out, "prediction", body->explanation->prediction);

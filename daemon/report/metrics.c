@@ -113,6 +113,25 @@ static const model_family model_families[] = {
 	{ "coppice_revision", "Updates since the model began.", .of = revision_of },
 };
 
+/* Arms by their names, where they have some. */
+static void put_arms(const cop_model_table *models, cop_bytes *out)
+{
+	static const char name[] = "coppice_arm_decisions_total";
+	char arm[COP_CONFIG_LISTED_NAME * COP_EXPOSITION_ESCAPED + 1], labels[LABELS + sizeof arm];
+	cop_exposition_family(out, name, "New decisions, by arm; of models with 256 arms at most.");
+	for (size_t m = 0; m < models->count; m++) {
+		const cop_model_slot *slot = &models->items[m];
+		const cop_config_list *names = &slot->config->arm_name_list;
+		for (size_t i = 0; i < slot->counted_arms; i++) {
+			(void)snprintf(arm, sizeof arm, "%zu", i);
+			if (i < names->count)
+				cop_exposition_escape(names->items[i], arm);
+			(void)snprintf(labels, sizeof labels, "model=\"%s\",arm=\"%s\"", slot->name, arm);
+			cop_exposition_whole(out, name, labels, slot->arm_decisions[i]);
+		}
+	}
+}
+
 /* ---- refits ---- */
 
 static double enabled_of(const cop_model_slot *slot) { return slot->config->refit.enabled; }
@@ -379,6 +398,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	const cop_model_table *models = &report->durable->models;
 	put_model_counters(models, out);
 	put_families(model_families, sizeof model_families / sizeof *model_families, models, out);
+	put_arms(models, out);
 	cop_apprentice_body_metrics(models, out);
 	put_families(refit_families, sizeof refit_families / sizeof *refit_families, models, out);
 	put_model_streams(models, out);

@@ -63,7 +63,7 @@ static void put_counters(const cop_model_counters *c, bool sums, cop_bytes *out)
 	}
 }
 
-/* feature and value: of the last outlier, when there was one. */
+/* feature, its name and value: of the last outlier, when there was one. */
 static void put_outliers(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_outliers outliers;
@@ -73,7 +73,10 @@ static void put_outliers(const cop_model_slot *slot, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "values", outliers.values);
 	cop_wire_put_key_unsigned(out, "rescaled", outliers.rescaled);
 	if (outliers.values > 0) {
+		const char *name = cop_model_table_feature_name(slot, outliers.feature);
 		cop_wire_put_key_unsigned(out, "feature", outliers.feature);
+		if (name != NULL)
+			cop_wire_put_key_text(out, "name", name);
 		cop_wire_put_key_double(out, "value", (double)outliers.value);
 	}
 	cop_wire_put_map_close(out, map);

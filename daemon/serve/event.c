@@ -18,7 +18,7 @@ static void note_source(cop_model_stream *stream, const cop_wire_source *source)
 		(void)cop_sequence_gaps_note(&stream->gaps, source->name, source->length, source->n);
 }
 
-static cop_model_context model_context(const cop_wire_context *wire)
+static cop_model_context model_context(const cop_event_scope *scope, const cop_wire_context *wire)
 {
 	return (cop_model_context){
 		.id = &wire->id,
@@ -26,6 +26,8 @@ static cop_model_context model_context(const cop_wire_context *wire)
 		.candidate = wire->candidate,
 		.candidates = wire->candidates,
 		.mask = wire->has_mask ? wire->mask : NULL,
+		.owner = scope->owner,
+		.owner_most = scope->owner_most,
 		.defer = wire->defer,
 	};
 }
@@ -47,16 +49,20 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		.seq = context->seq,
 	};
 	if (context->order && served->order != NULL) {
-		cop_model_context again = model_context(context);
+		cop_model_context again = model_context(scope, context);
 		if (cop_model_order(served->model, &again, served->order, &action.order_count) == COP_OK)
 			action.order = served->order;
 	}
 	if (context->probabilities && !action.value && !repeated && !context->observed) { /* else it drew from none */
-		action.probability = cop_learner_viewed(cop_model_learner(served->model)).p;
+		action.probability = cop_learner_last_policy(cop_model_learner(served->model)).p;
 		action.probability_count = context->arms;
 	}
-	if (!action.value && decision->arm < served->config->arm_name_list.count)
+	if (!action.value && decision->arm < served->config->arm_name_list.count) {
 		action.arm = served->config->arm_name_list.items[decision->arm];
+		action.arm_length = strlen(action.arm);
+	} else {
+		(void)cop_wire_context_name(context, decision->arm, &action.arm, &action.arm_length);
+	}
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);
 		action.density = settings->learner.feedback == COP_VALUE_BINS;
@@ -80,7 +86,7 @@ static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_i
 
 static void record_decision(cop_event_scope *scope, const cop_wire_context *wire, const cop_model_observed *made)
 {
-	const cop_model_context context = model_context(wire);
+	const cop_model_context context = model_context(scope, wire);
 	cop_wire_record record = record_of(scope, &wire->id);
 	record.observed = wire->observed;
 	record.own_p = made->own_p;
@@ -93,7 +99,7 @@ static cop_err decide(
         const cop_event_scope *scope, const cop_wire_context *wire, cop_model_observed *made, bool *repeated)
 {
 	cop_model *model = scope->served->model;
-	const cop_model_context context = model_context(wire);
+	const cop_model_context context = model_context(scope, wire);
 	*made = (cop_model_observed){ .decision = { .arm = wire->a, .p = wire->p } };
 	return wire->observed ? cop_model_observe(model, &context, scope->now, made, repeated)
 	                      : cop_model_decide(model, &context, scope->now, &made->decision, repeated);
@@ -118,6 +124,8 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		return err;
 	}
 	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
+	if (!repeated && made.decision.arm < served->counted_arms)
+		served->arm_decisions[made.decision.arm]++;
 	if (!repeated)
 		record_decision(scope, &wire, &made);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
@@ -229,15 +237,11 @@ static cop_err record_feedback(
 	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
 }
 
-static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedback, joined *j)
+/* Feedback that brings its context and action along. */
+static cop_err join_sent(const cop_event_scope *scope, const cop_wire_feedback *feedback, joined *j)
 {
 	cop_model *model = scope->served->model;
 	cop_feedback_result *result = &j->result;
-	j->answered = (cop_model_answered){
-		.x = &feedback->x, .arm = (uint32_t)feedback->a, .p = feedback->p, .loss = feedback->loss[0]
-	};
-	if (!feedback->has_x)
-		return cop_model_feedback(model, &feedback->id, feedback->loss, feedback->losses, scope->now, result);
 	const cop_model_played played = { &feedback->x, &feedback->candidate, placed(feedback), feedback->p };
 	if (scope->served->shape.max_candidates > 0)
 		return cop_model_feedback_played(model, &feedback->id, &played, feedback->loss[0], scope->now, result);
@@ -271,7 +275,12 @@ cop_err cop_event_feedback(
 	if (feedback.has_x && decays(served))
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: with delta_decay a model cannot learn from self-contained feedback");
-	err = join(scope, &feedback, &j);
+	j.answered = (cop_model_answered){
+		.x = &feedback.x, .arm = (uint32_t)feedback.a, .p = feedback.p, .loss = feedback.loss[0]
+	};
+	err = feedback.has_x ? join_sent(scope, &feedback, &j)
+	                     : cop_model_feedback(served->model, &feedback.id, feedback.loss, feedback.losses,
+	                               scope->now, &j.result);
 	if (err != COP_OK)
 		return refused(served, err, fault);
 	cop_refit_state_watch(&served->refit, served->model);

@@ -13,8 +13,9 @@ typedef struct cop_event_scope {
 	cop_model_slot *served;
 	cop_journaler *journal; /* NULL: off */
 	double now;
-	uint64_t sequence; /* newest record that the answer tells of; 0: none */
-	bool noted;        /* the context's source was noted when it came */
+	uint64_t sequence;          /* newest record that the answer tells of; 0: none */
+	bool noted;                 /* the context's source was noted when it came */
+	uint32_t owner, owner_most; /* whose the decision is, and how many of these may wait (online/model.h) */
 } cop_event_scope;
 
 typedef cop_err cop_event_handler(

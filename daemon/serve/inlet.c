@@ -27,6 +27,7 @@
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
+#include "daemon/common/reads.h"
 #include "daemon/serve/zmtp.h"
 
 #define SLACK         (64ull << 10) /* above message_limit: what is answered too_large, and again of other frames */
@@ -44,6 +45,8 @@ typedef struct connection {
 	cop_inlet_kind sealed; /* of an outgoing one, whose topics cannot be read if it is encrypted */
 	bool ended;            /* shut down */
 	uint32_t subscriptions;
+	uint64_t untaken; /* of an encrypted sender: cost of what came since the loop took a message of it */
+	uint64_t since;   /* when untaken began to be more than 0 */
 	cop_zmtp in;
 	cop_zmtp_rest *rest; /* of subscribers in the clear */
 	char *name;          /* of a subscriber's key; NULL: not known */
@@ -66,10 +69,11 @@ struct cop_inlet {
 	pthread_mutex_t lock;
 	connection *connections; /* by descriptor */
 	size_t room;
-	uint64_t unfinished, ignored, closed[COP_INLET_REASONS];
+	uint64_t unfinished, untaken, ignored, closed[COP_INLET_REASONS];
 	uint64_t next_sweep, next_slowest;
 	_Atomic uint64_t queued[COP_INLET_QUEUES];
 	_Atomic uint64_t last; /* when a message was finished */
+	_Atomic bool seals;    /* some endpoint is one of CURVE's */
 };
 
 static _Atomic(cop_inlet *) active;
@@ -85,7 +89,8 @@ static ssize_t plain(int fd, void *buffer, size_t length, int flags)
 ssize_t recv(int fd, void *buffer, size_t length, int flags)
 {
 	cop_inlet *inlet = atomic_load_explicit(&active, memory_order_acquire);
-	return inlet == NULL ? plain(fd, buffer, length, flags) : cop_inlet_receive(inlet, fd, buffer, length, flags);
+	return inlet == NULL || cop_reads_own() ? plain(fd, buffer, length, flags)
+	                                        : cop_inlet_receive(inlet, fd, buffer, length, flags);
 }
 
 const char *cop_inlet_reason_text(cop_inlet_reason reason)
@@ -153,6 +158,8 @@ static cop_err add_endpoint(cop_inlet *inlet, endpoint what, const char *text)
 	cop_mem_free(inlet->endpoints);
 	inlet->endpoints = more;
 	inlet->endpoint_count++;
+	if (what.curve)
+		atomic_store(&inlet->seals, true);
 	(void)pthread_mutex_unlock(&inlet->lock);
 	return COP_OK;
 }
@@ -240,8 +247,16 @@ static void find_kind(const cop_inlet *inlet, int fd, connection *c)
 		find_peer(inlet, fd, c);
 }
 
+static void take_untaken(cop_inlet *inlet, connection *c)
+{
+	inlet->untaken -= c->untaken;
+	c->untaken = 0;
+	c->in.beats = 0;
+}
+
 static void forget(cop_inlet *inlet, connection *c)
 {
+	take_untaken(inlet, c);
 	inlet->unfinished -= c->in.cost;
 	cop_mem_free(c->rest);
 	cop_mem_free(c->name);
@@ -304,6 +319,7 @@ static void end(cop_inlet *inlet, connection *c, cop_inlet_reason reason)
 		(void)shutdown(own, SHUT_RDWR);
 	if (own >= 0)
 		(void)close(own);
+	take_untaken(inlet, c);
 	inlet->unfinished -= c->in.cost;
 	inlet->closed[reason]++;
 	c->in.cost = 0;
@@ -361,18 +377,29 @@ static ssize_t take_subscriptions(cop_inlet *inlet, connection *c, uint8_t *buff
 	return c->ended || f.length == 0 ? -1 : (ssize_t)f.length;
 }
 
-static void add(cop_inlet *inlet, const connection *c, const cop_zmtp_done *done)
+static cop_inlet_kind kind_of(const connection *c)
 {
-	cop_inlet_kind kind = c->kind == COP_INLET_OUTGOING && c->in.seal == COP_ZMTP_CURVE ? c->sealed : c->kind;
+	return c->kind == COP_INLET_OUTGOING && c->in.seal == COP_ZMTP_CURVE ? c->sealed : c->kind;
+}
+
+static void add(cop_inlet *inlet, connection *c, const cop_zmtp_done *done)
+{
+	cop_inlet_kind kind = kind_of(c);
 	bool out = kind == COP_INLET_OUTGOING;
 	if (done->messages == 0 || kind == COP_INLET_ACTIONS)
 		return;
-	atomic_store_explicit(&inlet->last, cop_clock_monotonic_ns(), memory_order_relaxed);
+	uint64_t now = cop_clock_monotonic_ns();
+	atomic_store_explicit(&inlet->last, now, memory_order_relaxed);
+	if (c->in.seal == COP_ZMTP_CURVE) {
+		c->since = c->untaken == 0 ? now : c->since;
+		c->untaken += done->all;
+		inlet->untaken += done->all;
+	}
 	if (out || kind == COP_INLET_CONTEXTS)
 		atomic_fetch_add(&inlet->queued[COP_INLET_CONTEXTS], done->contexts);
 	if (out || kind == COP_INLET_FEEDBACK)
 		atomic_fetch_add(&inlet->queued[COP_INLET_FEEDBACK], done->feedback);
-	if (kind == COP_INLET_REQUESTS || kind == COP_INLET_PULL)
+	if (kind == COP_INLET_REQUESTS || kind == COP_INLET_ADMIN || kind == COP_INLET_PULL)
 		atomic_fetch_add(&inlet->queued[kind], done->all);
 }
 
@@ -450,6 +477,36 @@ void cop_inlet_taken(cop_inlet *inlet, cop_inlet_kind queue, uint64_t cost)
 		;
 }
 
+bool cop_inlet_seals(const cop_inlet *inlet) { return atomic_load_explicit(&inlet->seals, memory_order_relaxed); }
+
+void cop_inlet_taken_from(cop_inlet *inlet, int fd)
+{
+	(void)pthread_mutex_lock(&inlet->lock);
+	if (fd >= 0 && (size_t)fd < inlet->room)
+		take_untaken(inlet, &inlet->connections[fd]);
+	(void)pthread_mutex_unlock(&inlet->lock);
+}
+
+/* The loop has nothing to take: what came more than a second ago belongs to messages that are not whole. */
+static void end_holders(cop_inlet *inlet)
+{
+	uint64_t now = cop_clock_monotonic_ns();
+	while (inlet->untaken > inlet->share / 2) {
+		connection *most = NULL;
+		for (size_t i = 0; i < inlet->room; i++) {
+			connection *c = &inlet->connections[i];
+			if (c->untaken > (most == NULL ? 0 : most->untaken) && now - c->since > CALM_NS)
+				most = c;
+		}
+		if (most == NULL)
+			return;
+		cop_inlet_kind kind = kind_of(most);
+		if (kind < COP_INLET_QUEUES)
+			cop_inlet_taken(inlet, kind, most->untaken);
+		end(inlet, most, COP_INLET_MESSAGE);
+	}
+}
+
 bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue)
 {
 	return atomic_load_explicit(&inlet->queued[queue], memory_order_relaxed) > inlet->share / 2;
@@ -457,6 +514,11 @@ bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue)
 
 void cop_inlet_idle(cop_inlet *inlet)
 {
+	if (cop_inlet_seals(inlet)) {
+		(void)pthread_mutex_lock(&inlet->lock);
+		end_holders(inlet);
+		(void)pthread_mutex_unlock(&inlet->lock);
+	}
 	if (queued(inlet) == 0 || cop_clock_monotonic_ns() - atomic_load(&inlet->last) < CALM_NS)
 		return;
 	for (size_t i = 0; i < COP_INLET_QUEUES; i++) {

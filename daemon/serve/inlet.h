@@ -10,7 +10,9 @@
  *   - when finished messages that the loop has not taken do, ZeroMQ's thread reads nothing until it has: senders wait;
  *   - of subscriptions only those that can match an action reach ZeroMQ; others are left out and counted;
  *   - on endpoints of CURVE a connection that is not encrypted ends at its greeting. Subscriptions cannot be read there,
- *     and are judged by daemon/serve/sockets.c.
+ *     and are judged by daemon/serve/sockets.c. Nor can it be seen which frame ends a message: what has come since the
+ *     last message that the loop took is counted, and when a loop without work leaves too much of it, the connection
+ *     with the most of it ends.
  *
  * The budget has four equal shares: unfinished messages, finished ones, answers, actions; the last two are counted in
  * daemon/serve/sockets.c. One inlet is open in a process at a time. Functions may be called on any thread. */
@@ -26,6 +28,7 @@
 
 typedef enum cop_inlet_kind {
 	COP_INLET_REQUESTS,
+	COP_INLET_ADMIN,
 	COP_INLET_CONTEXTS,
 	COP_INLET_FEEDBACK,
 	COP_INLET_PULL,
@@ -82,9 +85,13 @@ ssize_t cop_inlet_receive(cop_inlet *inlet, int fd, void *buffer, size_t length,
 
 /* The loop took a message: its frames' bytes and COP_ZMTP_FRAME_COST for each. */
 void cop_inlet_taken(cop_inlet *inlet, cop_inlet_kind queue, uint64_t cost);
+/* It came by this descriptor; to be called where cop_inlet_seals. */
+bool cop_inlet_seals(const cop_inlet *inlet);
+void cop_inlet_taken_from(cop_inlet *inlet, int fd);
 /* So much is queued that messages are to be dropped or refused until it is less. */
 bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue);
-/* The loop found all queues empty: what was counted and got lost with a connection is forgotten. */
+/* The loop found all queues empty: what was counted and got lost with a connection is forgotten, and encrypted
+ * connections that hold back most end until what they do is an eighth of the budget at most. */
 void cop_inlet_idle(cop_inlet *inlet);
 /* Ends the connection of that kind whose peer has left most unread, if any; at most one in 20 ms. */
 void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind);

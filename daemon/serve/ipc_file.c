@@ -66,6 +66,12 @@ void cop_ipc_file_note(cop_ipc_file *file, const char *endpoint)
 		*file = (cop_ipc_file){ .path = path, .device = made.st_dev, .inode = made.st_ino };
 }
 
+cop_err cop_ipc_file_guard(const cop_ipc_file *file, cop_diag *diag)
+{
+	return file->path == NULL || chmod(file->path, 0660) == 0 ? COP_OK
+	                                                          : fail(diag, COP_EIO, file->path, strerror(errno));
+}
+
 void cop_ipc_file_remove(cop_ipc_file *file)
 {
 	struct stat there;

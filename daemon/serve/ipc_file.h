@@ -21,6 +21,8 @@ typedef struct cop_ipc_file {
 COP_CHECK cop_err cop_ipc_file_clear(const char *endpoint, cop_diag *diag);
 /* After binding: notes what was made. The endpoint is kept. */
 void cop_ipc_file_note(cop_ipc_file *file, const char *endpoint);
+/* Lets the file's owner and group connect, and nobody else. COP_EIO, with a message. */
+COP_CHECK cop_err cop_ipc_file_guard(const cop_ipc_file *file, cop_diag *diag);
 /* Removes the file, unless it is another one by now. */
 void cop_ipc_file_remove(cop_ipc_file *file);
 

@@ -21,6 +21,7 @@ typedef struct cop_serving_counts {
 	uint64_t unroutable;                      /* stream messages for no model of ours, or without topic and body */
 	uint64_t forbidden;                       /* stream messages whose sender's key has not the right */
 	uint64_t dropped;                         /* stream messages, since too much was queued */
+	uint64_t limited; /* requests and stream messages beyond the limits of their client's line */
 } cop_serving_counts;
 
 typedef struct cop_serving {

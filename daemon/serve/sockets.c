@@ -99,7 +99,10 @@ static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, cons
 		cop_diag_message(diag, "sockets: %s: cannot bind %s: %s", plan->option, endpoint, zmq_strerror(errno));
 		return COP_EIO;
 	}
-	cop_ipc_file_note(&s->files[s->file_count++], endpoint);
+	cop_ipc_file *file = &s->files[s->file_count++];
+	cop_ipc_file_note(file, endpoint);
+	if (plan->kind == COP_INLET_ADMIN && (err = cop_ipc_file_guard(file, diag)) != COP_OK)
+		return err;
 	return cop_inlet_add(s->inlet, plan->kind, curve, bound) == COP_OK
 	               ? COP_OK
 	               : fail(diag, COP_ENOMEM, plan->option, ": no memory");
@@ -151,7 +154,8 @@ static cop_err open_api(cop_sockets *s, cop_diag *diag)
 
 static bool collect_fds(cop_sockets *s)
 {
-	void *const all[COP_SOCKETS_MOST] = { s->requests, s->api, s->contexts, s->feedback, s->pull, s->actions };
+	void *const all[COP_SOCKETS_MOST] = { s->requests, s->admin, s->api, s->contexts, s->feedback, s->pull,
+		s->actions };
 	for (size_t i = 0; i < COP_SOCKETS_MOST; i++) {
 		size_t size = sizeof s->fd[0];
 		if (all[i] != NULL && zmq_getsockopt(all[i], ZMQ_FD, &s->fd[s->fds++], &size) != 0)
@@ -163,8 +167,8 @@ static bool collect_fds(cop_sockets *s)
 /* What the sockets need before there is one. */
 static cop_err prepare(cop_sockets *s, const cop_config *c, cop_log *log, cop_diag *diag)
 {
-	size_t files = c->requests.count + c->actions_bind.count + c->contexts_bind.count + c->feedback_bind.count +
-	               c->feedback_pull_bind.count;
+	size_t files = c->requests.count + c->admin.count + c->actions_bind.count + c->contexts_bind.count +
+	               c->feedback_bind.count + c->feedback_pull_bind.count;
 	*s = (cop_sockets){ .config = c, .log = log, .context = zmq_ctx_new(), .actions_context = zmq_ctx_new() };
 	cop_subscriptions_init(&s->heard, c);
 	cop_subscriptions_init(&s->refused, c);
@@ -187,6 +191,7 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_log *log, cop_
 {
 	const open_plan plans[] = {
 		{ &s->requests, ZMQ_ROUTER, COP_INLET_REQUESTS, &c->requests, NULL, "requests", NULL },
+		{ &s->admin, ZMQ_ROUTER, COP_INLET_ADMIN, &c->admin, NULL, "admin", NULL },
 		{ &s->actions, ZMQ_XPUB, COP_INLET_ACTIONS, &c->actions_bind, NULL, "actions_bind", NULL },
 		{ &s->contexts, ZMQ_SUB, COP_INLET_CONTEXTS, &c->contexts_bind, &c->contexts_connect, "contexts",
 		        "ctx." },
@@ -206,8 +211,8 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_log *log, cop_
 
 void cop_sockets_close(cop_sockets *sockets)
 {
-	void *const all[] = { sockets->requests, sockets->api, sockets->contexts, sockets->feedback, sockets->pull,
-		sockets->actions };
+	void *const all[] = { sockets->requests, sockets->admin, sockets->api, sockets->contexts, sockets->feedback,
+		sockets->pull, sockets->actions };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] != NULL)
 			(void)zmq_close(all[i]);
@@ -260,10 +265,19 @@ void cop_sockets_release(cop_sockets_message *message)
 	message->count = 0;
 }
 
-/* False: there is no room for the answer, since requesters do not read. Listeners of this process always do. */
+/* Of its last frame: a requester's identity, which is the first, did not come over the wire. */
+int cop_sockets_source(const cop_sockets *sockets, cop_sockets_message *message)
+{
+	if (!cop_inlet_seals(sockets->inlet) || message->count == 0)
+		return -1;
+	return zmq_msg_get(&message->frame[message->count - 1], ZMQ_SRCFD);
+}
+
+/* False: there is no room for the answer, since requesters do not read. Listeners of this process always do, and
+ * administrators are trusted to. */
 static bool has_room(cop_sockets *sockets, const void *socket, zmq_msg_t *to, zmq_msg_t *body)
 {
-	if (socket == sockets->api)
+	if (socket != sockets->requests)
 		return true;
 	if (cop_outflow_answers_press(sockets->outflow))
 		cop_inlet_close_slowest(sockets->inlet, COP_INLET_REQUESTS);
@@ -390,11 +404,12 @@ static bool covers(const char *topic, size_t length, const char *model)
 static bool may_hear(cop_sockets *s, zmq_msg_t *frame, const char *topic, size_t length)
 {
 	cop_wire_fault fault;
+	const cop_access_entry *client;
 	const char *name = cop_permit_name(frame);
 	for (size_t i = 0; i < s->config->model_count; i++) {
-		const char *model = s->config->models[i].name;
-		if (!covers(topic, length, model) ||
-		        cop_permit_check(s->config->curve_access, frame, COP_ACCESS_READ, model, &fault) == COP_OK)
+		const cop_permit_asked asked = { .right = COP_ACCESS_READ, .model = s->config->models[i].name };
+		if (!covers(topic, length, asked.model) ||
+		        cop_permit_check(s->config->curve_access, frame, &asked, &client, &fault) == COP_OK)
 			continue;
 		cop_log_limited(s->log, &s->complaints, cop_clock_monotonic_us(), COP_LOG_WARNING,
 		        "subscription_refused", "name=%s reason=\"%s\"", name, fault.message);

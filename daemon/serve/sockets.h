@@ -18,7 +18,7 @@
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
 
-#define COP_SOCKETS_MOST 6              /* sockets */
+#define COP_SOCKETS_MOST 7              /* sockets */
 #define COP_SOCKETS_API  "inproc://api" /* requests of the listeners for HTTP, which are threads of this process */
 
 typedef struct cop_sockets {
@@ -28,6 +28,7 @@ typedef struct cop_sockets {
 	void *context;
 	void *actions_context;    /* a thread of its own, so that subscribers who come and go hold up no request */
 	void *requests;           /* ROUTER; NULL when the configuration has none, as all of them */
+	void *admin;              /* ROUTER: the only one that takes verbs of administration */
 	void *api;                /* ROUTER, where COP_SOCKETS_API is bound */
 	void *contexts;           /* SUB */
 	void *feedback;           /* SUB */
@@ -72,8 +73,10 @@ void cop_sockets_close(cop_sockets *sockets);
  * makes its fd readable. Caller releases it. */
 bool cop_sockets_receive(void *socket, cop_sockets_message *message);
 void cop_sockets_release(cop_sockets_message *message);
+/* The descriptor that it came by, where the inlet asks for it; else -1. */
+int cop_sockets_source(const cop_sockets *sockets, cop_sockets_message *message);
 
-/* Answers the request that came by `socket` (requests or api) from `to`, with an empty delimiter if it had one: status,
+/* Answers the request that came by `socket` (requests, admin or api) from `to`, with an empty delimiter if it had one: status,
  * then body; both messages are left empty. What cannot be delivered is counted. */
 void cop_sockets_reply(
         cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);

@@ -41,18 +41,32 @@ static cop_model_slot *route(cop_serving *serving, cop_sockets_message *message,
 	return slot;
 }
 
+/* The items of a message, and whose they are. */
+typedef struct opened {
+	cop_wire_items items;
+	const cop_access_entry *client; /* NULL: nobody's in particular */
+} opened;
+
 static bool open_items(cop_serving *serving, cop_model_slot *slot, cop_model_stream *stream, const char *name,
-        zmq_msg_t *body, cop_wire_items *items)
+        zmq_msg_t *body, opened *out)
 {
 	cop_wire_fault fault = { 0 };
-	unsigned right = stream == &slot->contexts ? COP_ACCESS_DECIDE : COP_ACCESS_FEEDBACK;
-	if (cop_permit_check(serving->durable->config->curve_access, body, right, slot->name, &fault) != COP_OK)
-		serving->counts.forbidden++;
-	else if (zmq_msg_size(body) > serving->durable->config->message_limit)
+	cop_wire_items *items = &out->items;
+	const cop_permit_asked asked = {
+		.right = stream == &slot->contexts ? COP_ACCESS_DECIDE : COP_ACCESS_FEEDBACK,
+		.model = slot->name,
+		.bytes = zmq_msg_size(body),
+	};
+	if (cop_permit_take(serving->durable->config->curve_access, body, &asked, &out->client, &fault) != COP_OK) {
+		serving->counts.limited += fault.code == COP_WIRE_BUSY;
+		serving->counts.forbidden += fault.code != COP_WIRE_BUSY;
+	} else if (zmq_msg_size(body) > serving->durable->config->message_limit)
 		(void)cop_wire_fault_set(&fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
 		        zmq_msg_size(body), (size_t)serving->durable->config->message_limit);
-	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK)
+	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK) {
+		cop_permit_charge(out->client, items->count);
 		return true;
+	}
 	stream->received++;
 	stream->refused++;
 	complain(serving, name, slot->name, fault.message);
@@ -87,10 +101,19 @@ typedef struct answering {
 	size_t decided;
 } answering;
 
-static void begin_answer(answering *a, cop_serving *serving, cop_model_slot *slot, bool array)
+static cop_unheard_owner owner_of(const cop_access_entry *client)
+{
+	if (client == NULL)
+		return (cop_unheard_owner){ 0 };
+	return (cop_unheard_owner){ client->owner, client->limits.pending };
+}
+
+static void begin_answer(answering *a, cop_serving *serving, cop_model_slot *slot, cop_unheard_owner owner, bool array)
 {
 	*a = (answering){ .serving = serving, .array = array };
 	a->scope = cop_serving_scope(serving, slot);
+	a->scope.owner = owner.owner;
+	a->scope.owner_most = owner.most;
 	a->action = (cop_outbox_item){
 		.topic = slot->topic, .decided = serving->durable->time, .ok = true, .kind = COP_OUTBOX_DECISION
 	};
@@ -145,15 +168,15 @@ static cop_unheard_limits limits_of(const cop_serving *serving, const cop_model_
 }
 
 /* A body that keep_waiting put together. */
-static void decide_kept(cop_serving *serving, cop_model_slot *slot, const uint8_t *body, size_t length)
+static void decide_kept(cop_serving *serving, cop_model_slot *slot, const cop_unheard_item *kept)
 {
 	cop_wire_items items;
-	if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
+	if (cop_wire_items_stream(&items, kept->body, kept->length, NULL) != COP_OK)
 		return;
 	answering a;
 	const void *item;
 	size_t size;
-	begin_answer(&a, serving, slot, is_array(body, length));
+	begin_answer(&a, serving, slot, kept->owner, is_array(kept->body, kept->length));
 	a.scope.noted = true;
 	while (cop_wire_items_next(&items, &item, &size))
 		decide(&a, item, size);
@@ -166,33 +189,34 @@ static bool decide_oldest(cop_serving *serving, cop_model_slot *slot)
 	cop_unheard_body *body = cop_unheard_take(&slot->unheard);
 	if (body == NULL)
 		return false;
-	decide_kept(serving, slot, body->data, body->length);
+	decide_kept(serving, slot, &(cop_unheard_item){ body->data, body->length, body->contexts, body->owner });
 	cop_mem_free(body);
 	return true;
 }
 
 /* To the end of the queue. What is heard by now is decided rather than dropped. */
-static void put_waiting(cop_serving *serving, cop_model_slot *slot, const cop_bytes *body, size_t contexts)
+static void put_waiting(cop_serving *serving, cop_model_slot *slot, const cop_unheard_item *item)
 {
 	const cop_unheard_limits limits = limits_of(serving, slot);
-	while (!waits(serving, slot) && !cop_unheard_has_room(&slot->unheard, &limits, body->length, contexts)) {
+	while (!waits(serving, slot) && !cop_unheard_has_room(&slot->unheard, &limits, item->length, item->contexts)) {
 		if (decide_oldest(serving, slot))
 			continue;
-		decide_kept(serving, slot, body->data, body->length);
+		decide_kept(serving, slot, item);
 		return;
 	}
-	cop_unheard_put(&slot->unheard, &limits, serving->durable->time, body->data, body->length, contexts);
+	cop_unheard_put(&slot->unheard, &limits, serving->durable->time, item);
 }
 
 /* Checks each item now; what brings its own action is decided now, the rest goes into a body that waits. */
-static void keep_waiting(cop_serving *serving, cop_model_slot *slot, cop_wire_items *items, bool array)
+static void keep_waiting(
+        cop_serving *serving, cop_model_slot *slot, cop_wire_items *items, cop_unheard_owner owner, bool array)
 {
 	cop_bytes *kept = &serving->waiting;
 	answering a;
 	const void *item;
 	size_t length;
 	size_t contexts = 0;
-	begin_answer(&a, serving, slot, array);
+	begin_answer(&a, serving, slot, owner, array);
 	cop_bytes_clear(kept);
 	size_t mark = array ? cop_wire_put_array_open(kept) : 0;
 	while (cop_wire_items_next(items, &item, &length)) {
@@ -213,24 +237,24 @@ static void keep_waiting(cop_serving *serving, cop_model_slot *slot, cop_wire_it
 	if (kept->err != COP_OK)
 		slot->unheard.dropped[COP_UNHEARD_BYTES] += contexts;
 	else if (contexts > 0)
-		put_waiting(serving, slot, kept, contexts);
+		put_waiting(serving, slot, &(cop_unheard_item){ kept->data, kept->length, contexts, owner });
 }
 
 void cop_streams_contexts(cop_serving *serving, cop_sockets_message *message)
 {
-	cop_wire_items items;
+	opened o;
 	zmq_msg_t *body = &message->frame[1];
 	cop_model_slot *slot = route(serving, message, "ctx.");
-	if (slot != NULL && open_items(serving, slot, &slot->contexts, "contexts", body, &items)) {
+	if (slot != NULL && open_items(serving, slot, &slot->contexts, "contexts", body, &o)) {
 		bool array = is_array(zmq_msg_data(body), zmq_msg_size(body));
 		if (slot->unheard.oldest != NULL || waits(serving, slot)) {
-			keep_waiting(serving, slot, &items, array);
+			keep_waiting(serving, slot, &o.items, owner_of(o.client), array);
 		} else {
 			answering a;
 			const void *item;
 			size_t length;
-			begin_answer(&a, serving, slot, array);
-			while (cop_wire_items_next(&items, &item, &length)) {
+			begin_answer(&a, serving, slot, owner_of(o.client), array);
+			while (cop_wire_items_next(&o.items, &item, &length)) {
 				slot->contexts.received++;
 				decide(&a, item, length);
 			}
@@ -294,12 +318,12 @@ void cop_streams_drop(cop_serving *serving, cop_sockets_message *message)
 
 void cop_streams_feedback(cop_serving *serving, cop_sockets_message *message)
 {
-	cop_wire_items items;
+	opened o;
 	cop_model_slot *slot = route(serving, message, "fb.");
-	if (slot != NULL && open_items(serving, slot, &slot->feedback, "feedback", &message->frame[1], &items)) {
+	if (slot != NULL && open_items(serving, slot, &slot->feedback, "feedback", &message->frame[1], &o)) {
 		const void *item;
 		size_t length;
-		while (cop_wire_items_next(&items, &item, &length)) {
+		while (cop_wire_items_next(&o.items, &item, &length)) {
 			cop_wire_fault fault;
 			slot->feedback.received++;
 			cop_event_scope scope = cop_serving_scope(serving, slot);

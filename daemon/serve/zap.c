@@ -14,6 +14,7 @@
 #include <zmq.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "daemon/common/clock.h"
 #include "wire/curve_key.h"
 
@@ -170,7 +171,7 @@ cop_err cop_zap_open(
 		zap->sockets[i] = zmq_socket(contexts[i], ZMQ_REP);
 		ok = zap->sockets[i] != NULL && zmq_bind(zap->sockets[i], ENDPOINT) == 0;
 	}
-	zap->started = ok && pthread_create(&zap->thread, NULL, run, zap) == 0;
+	zap->started = ok && cop_thread_start(&zap->thread, run, zap) == COP_OK;
 	if (zap->started)
 		return COP_OK;
 	cop_diag_message(diag, "curve: no thread for authentication: %s", zmq_strerror(errno));

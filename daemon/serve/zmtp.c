@@ -81,7 +81,9 @@ static void end_sealed(cop_zmtp *zmtp, bool counts, cop_zmtp_done *done)
 		zmtp->shaken++;
 		return;
 	}
-	if (!counts || clear == PING || clear == PONG)
+	bool beat = (clear == PING || clear == PONG) && zmtp->beats < COP_ZMTP_BEATS;
+	zmtp->beats += beat;
+	if (!counts || beat)
 		return;
 	cost -= length - clear;
 	done->messages++;

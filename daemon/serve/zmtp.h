@@ -4,9 +4,9 @@
  * A connection is a greeting of 64 bytes, then frames: flags, length (1 or 8 bytes, big-endian), content. A frame costs
  * its content and COP_ZMTP_FRAME_COST; a message costs its frames. On an encrypted connection (CURVE, RFC 25) the first
  * two frames are the handshake, and of those behind it the length alone is known: each counts as a message of its own,
- * at what its content costs in the clear. What came together with the handshake is not counted, since a peer that has
- * no key may have sent it. Plain state in the caller's storage: distinct
- * connections on distinct threads. */
+ * at what its content costs in the clear, but for COP_ZMTP_BEATS frames as short as libzmq's heartbeats. What came
+ * together with the handshake is not counted, since a peer that has no key may have sent it. Plain state in the
+ * caller's storage: distinct connections on distinct threads. */
 #ifndef COP_DAEMON_SERVE_ZMTP_H
 #define COP_DAEMON_SERVE_ZMTP_H
 
@@ -27,8 +27,9 @@ typedef enum cop_zmtp_verdict {
 	COP_ZMTP_CLEAR,        /* not encrypted, where it has to be */
 } cop_zmtp_verdict;
 
-#define COP_ZMTP_HANDSHAKE 4096u /* longest frame of CURVE's handshake that is taken */
-#define COP_ZMTP_SEALED    33u   /* bytes of an encrypted frame beside its content */
+#define COP_ZMTP_HANDSHAKE 4096u   /* longest frame of CURVE's handshake that is taken */
+#define COP_ZMTP_SEALED    33u     /* bytes of an encrypted frame beside its content */
+#define COP_ZMTP_BEATS     100000u /* a second each: more than a day without a message */
 
 typedef enum cop_zmtp_seal {
 	COP_ZMTP_ANY,      /* frames in the clear, whatever the greeting names */
@@ -49,6 +50,7 @@ typedef struct cop_zmtp {
 	bool later;        /* the frame is not its message's first */
 	cop_zmtp_seal seal;
 	uint8_t shaken; /* frames of CURVE's handshake that have come, at most 2 */
+	uint32_t beats; /* encrypted frames that may have been heartbeats; the caller begins anew behind a message */
 } cop_zmtp;
 
 typedef struct cop_zmtp_limits {

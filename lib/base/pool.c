@@ -5,11 +5,11 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 typedef struct helper {
 	cop_pool *pool;
@@ -66,21 +66,16 @@ static void *help(void *argument)
 	return NULL;
 }
 
-/* Signals are for the program's own threads. */
 static bool start_helpers(cop_pool *pool)
 {
-	sigset_t all, before;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (pool->started + 1 < pool->threads) {
 		helper *next = &pool->helpers[pool->started];
 		next->pool = pool;
 		next->worker = pool->started + 1;
-		if (pthread_create(&next->thread, NULL, help, next) != 0)
+		if (cop_thread_start(&next->thread, help, next) != COP_OK)
 			break;
 		pool->started++;
 	}
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return pool->started + 1 == pool->threads;
 }
 

@@ -263,7 +263,7 @@ cop_err cop_learner_view(
 	return learner->class->view(learner, x, c, decision, out);
 }
 
-cop_policy_view cop_learner_viewed(cop_learner *learner) { return learner->class->viewed(learner); }
+cop_policy_view cop_learner_last_policy(cop_learner *learner) { return learner->class->last_policy(learner); }
 
 cop_err cop_learner_follow(
         cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
@@ -449,9 +449,9 @@ size_t cop_learner_predictions(const cop_learner *learner)
 	return own != 0 && learner->class->refitted(learner) != NULL ? own + 1 : own;
 }
 
-double cop_learner_says(const cop_learner *learner, const cop_decision *decision)
+double cop_learner_combine(const cop_learner *learner, const cop_decision *decision)
 {
-	double said = learner->class->says == NULL ? (double)NAN : learner->class->says(learner, decision);
+	double said = learner->class->combine == NULL ? (double)NAN : learner->class->combine(learner, decision);
 	return isfinite(said) ? fmin(fmax(said, 0.0), 1.0) : (double)NAN;
 }
 

@@ -139,8 +139,8 @@ typedef struct cop_learner_class {
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision,
 	        cop_policy_view *out);
-	cop_policy_view (*viewed)(cop_learner *learner); /* NULL, as view: values without density */
-	void (*advance)(cop_learner *learner);           /* what a decide draws, without it */
+	cop_policy_view (*last_policy)(cop_learner *learner); /* NULL, as view: values without density */
+	void (*advance)(cop_learner *learner);                /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
 	double (*greedy)(cop_learner *learner, const cop_row *x, const cop_candidates *c);
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
@@ -157,7 +157,7 @@ typedef struct cop_learner_class {
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
 	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
-	double (*says)(const cop_learner *learner, const cop_decision *decision);
+	double (*combine)(const cop_learner *learner, const cop_decision *decision);
 	size_t (*trees)(const cop_learner *learner);
 	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
 	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
@@ -220,7 +220,7 @@ void cop_learner_advance(cop_learner *learner, const cop_row *x, const cop_candi
 COP_CHECK cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out);
 /* Right after decide, view or follow (arms or candidates): what that drew from, or would have; all but `best`. */
-cop_policy_view cop_learner_viewed(cop_learner *learner);
+cop_policy_view cop_learner_last_policy(cop_learner *learner);
 /* A decision by another policy, *decision's arm with propensity p: the learner moves as by a decide for x that had
  * drawn that arm, and *out says what it would have done itself. Learning may follow with decided_here. Errors as view;
  * nothing changed then. */
@@ -286,8 +286,8 @@ COP_CHECK cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees
 /* Predictions of a decision that learning wants back: at least the class's. */
 size_t cop_learner_predictions(const cop_learner *learner);
 /* The loss in [0, 1] that the predictions of a decision add up to, as the learner weighs them now; NaN: some are not
- * there, or it has no experts (class->says NULL). */
-double cop_learner_says(const cop_learner *learner, const cop_decision *decision);
+ * there, or it has no experts (class->combine NULL). */
+double cop_learner_combine(const cop_learner *learner, const cop_decision *decision);
 /* A frozen learner decides, but its statistics do not move and losses are counted (unlearnt) instead of learned. */
 void cop_learner_freeze(cop_learner *learner, bool frozen);
 /* A new learner of the same settings and state, not frozen. COP_ENOMEM; on error *out is NULL. */

@@ -93,7 +93,7 @@ static void observe(cop_learner *learner, const cop_row *raw, const cop_candidat
 		cop_standardiser_observe(((bins_learner *)learner)->standardiser, raw);
 }
 
-static cop_policy_view viewed(cop_learner *learner)
+static cop_policy_view last_policy(cop_learner *learner)
 {
 	bins_learner *v = (bins_learner *)learner;
 	size_t best = 0;
@@ -117,7 +117,7 @@ static cop_err view(
 	look(v, raw);
 	decision->arm = (uint32_t)cop_density_bin(COP_BINS, decision->y);
 	decision->prediction[0] = (float)(v->p[decision->arm] * COP_BINS);
-	*out = viewed(learner);
+	*out = last_policy(learner);
 	return COP_OK;
 }
 
@@ -231,7 +231,7 @@ const cop_learner_class cop_learner_bins = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
-	.viewed = viewed,
+	.last_policy = last_policy,
 	.observe = observe,
 	.advance = advance,
 	.probes = probes,

@@ -231,7 +231,7 @@ static cop_err view(
 	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, cop_learner_mask(c), out);
 }
 
-static cop_policy_view viewed(cop_learner *learner)
+static cop_policy_view last_policy(cop_learner *learner)
 {
 	const dgt_learner *g = (const dgt_learner *)learner;
 	return cop_explorer_last(&g->explorer, g->loss);
@@ -582,7 +582,7 @@ const cop_learner_class cop_learner_dgt = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
-	.viewed = viewed,
+	.last_policy = last_policy,
 	.observe = observe,
 	.advance = advance,
 	.greedy = greedy,

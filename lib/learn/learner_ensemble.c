@@ -178,7 +178,7 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
-static void remember(ensemble *e, const cop_row *raw)
+static void keep_raw(ensemble *e, const cop_row *raw)
 {
 	size_t entries = cop_row_entries(raw);
 	bool sparse = raw->dense == NULL;
@@ -255,7 +255,7 @@ static double reach(const ensemble *e)
 }
 
 /* What each expert predicts. */
-static void ask(ensemble *e, const cop_row *raw)
+static void predict_all(ensemble *e, const cop_row *raw)
 {
 	for (size_t i = 0; i < e->mixture.count; i++)
 		if (!cop_mixture_rests(&e->mixture, i))
@@ -267,13 +267,13 @@ static void ask(ensemble *e, const cop_row *raw)
 static void predict(ensemble *e, const cop_row *raw)
 {
 	cop_standardiser_apply(e->standardiser, raw, &e->x);
-	ask(e, raw);
+	predict_all(e, raw);
 	cop_mixture_mix(&e->mixture, e->base.settings.arms);
-	remember(e, raw);
+	keep_raw(e, raw);
 }
 
 /* What exploration goes by: the predicted losses, less for arms that one knows little of. */
-static const float *hope(ensemble *e)
+static const float *optimistic_losses(ensemble *e)
 {
 	float optimism = (float)e->base.settings.exploration.optimism;
 	size_t forest = place_of(e, &cop_expert_forest);
@@ -315,8 +315,8 @@ static void believe(ensemble *e)
 	float sure = (float)(SURENESS * sqrt(m->stack.variance));
 	cop_averages_deviations(m->member[m->origin], e->deviation);
 	for (size_t k = 0; k < e->base.settings.arms; k++) {
-		float says = more == 0.0f ? 0.0f : m->loss[0][k] - m->loss[m->origin][k];
-		e->believed[k] = m->mixed[k] + more * says - wide * e->width[k];
+		float effect = more == 0.0f ? 0.0f : m->loss[0][k] - m->loss[m->origin][k];
+		e->believed[k] = m->mixed[k] + more * effect - wide * e->width[k];
 		if (beyond < 1.0)
 			e->believed[k] = (float)(beyond * (double)e->believed[k] + (1.0 - beyond) * by_line(e, k));
 		e->deviation[k] *= sure;
@@ -340,7 +340,8 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candid
 	const uint8_t *mask = cop_learner_mask(c);
 	predict(e, raw);
 	believe(e);
-	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
+	cop_err err =
+	        cop_explorer_choose(&e->explorer, &learner->settings.exploration, optimistic_losses(e), mask, out);
 	if (err != COP_OK)
 		return err;
 	out->greedy = out->arm == cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
@@ -349,17 +350,17 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candid
 }
 
 /* Predicted losses, in [0, 1]. */
-static const float *tell(ensemble *e)
+static const float *report(ensemble *e)
 {
 	for (size_t k = 0; k < e->base.settings.arms; k++)
 		e->told[k] = fminf(fmaxf(e->mixture.mixed[k], 0.0f), 1.0f);
 	return e->told;
 }
 
-static cop_policy_view viewed(cop_learner *learner)
+static cop_policy_view last_policy(cop_learner *learner)
 {
 	ensemble *e = (ensemble *)learner;
-	return cop_explorer_last(&e->explorer, tell(e));
+	return cop_explorer_last(&e->explorer, report(e));
 }
 
 static cop_err view(
@@ -370,16 +371,16 @@ static cop_err view(
 	predict(e, raw);
 	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
 	believe(e);
-	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
+	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, optimistic_losses(e), mask, out);
 	if (err != COP_OK)
 		return err;
 	out->best = cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
-	out->loss = tell(e);
+	out->loss = report(e);
 	return COP_OK;
 }
 
 /* An expert that refuses the step does not keep the others from it. again: nothing was learned since predict. */
-static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
+static cop_err learn_experts(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
 {
 	const cop_mixture *m = &e->mixture;
 	bool asked = false, moved = false;
@@ -396,18 +397,19 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, b
 
 /* The loss came for what experts had said, whatever they learned since: their weights, and what the context is worth.
  */
-static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_dormancy_choice *choice)
+static void settle(ensemble *e, size_t arm, const float *predicted, double loss, const cop_dormancy_choice *choice)
 {
 	const size_t forest = place_of(e, &cop_expert_forest);
-	const double line = heeds_linear(e) ? (double)says[0] : (double)NAN;
+	const double line = heeds_linear(e) ? (double)predicted[0] : (double)NAN;
 	if (forest < e->mixture.own) {
-		const cop_worth_said said = { (double)says[forest], line, cop_mixture_sum(&e->mixture, says) };
+		const cop_worth_said said = { (double)predicted[forest], line,
+			cop_mixture_sum(&e->mixture, predicted) };
 		cop_worth_learn(&e->worth, arm, &said, loss);
 	}
 	if (shrinks(e))
 		cop_shrinkage_learn(&e->shrinkage, (double)e->effect[arm], (double)e->spread[arm],
-		        loss - (double)says[e->mixture.origin]);
-	cop_mixture_settle(&e->mixture, says, loss, choice, e->base.rev + 1);
+		        loss - (double)predicted[e->mixture.origin]);
+	cop_mixture_settle(&e->mixture, predicted, loss, choice, e->base.rev + 1);
 }
 
 static cop_dormancy_choice choice_of(const ensemble *e, const cop_candidates *c)
@@ -421,15 +423,15 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_candida
         const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
-	float says[COP_LEARNER_EXPERTS];
+	float predicted[COP_LEARNER_EXPERTS];
 	if (!is_last(e, raw))
 		predict(e, raw);
 	e->raw.d = 0;
-	cop_mixture_predictions(&e->mixture, decision->arm, says);
+	cop_mixture_predictions(&e->mixture, decision->arm, predicted);
 	const cop_dormancy_choice choice = choice_of(e, c);
-	cop_err err = teach(e, raw, decision->arm, *loss, true);
+	cop_err err = learn_experts(e, raw, decision->arm, *loss, true);
 	if (err == COP_OK && isfinite(decision->prediction[0]))
-		settle(e, decision->arm, says, *loss, &choice);
+		settle(e, decision->arm, predicted, *loss, &choice);
 	return err;
 }
 
@@ -444,15 +446,15 @@ static size_t learn_all(cop_learner *learner, const cop_row *raw, const cop_cand
 	e->raw.d = 0;
 	const cop_dormancy_choice choice = choice_of(e, told);
 	for (size_t k = 0; k < learner->settings.arms; k++) {
-		float says[COP_LEARNER_EXPERTS];
+		float predicted[COP_LEARNER_EXPERTS];
 		if (told->mask != NULL && told->mask[k] == 0)
 			continue;
-		cop_mixture_predictions(&e->mixture, k, says);
-		cop_err err = teach(e, raw, k, loss[k], again);
+		cop_mixture_predictions(&e->mixture, k, predicted);
+		cop_err err = learn_experts(e, raw, k, loss[k], again);
 		again = false;
 		if (err != COP_OK)
 			continue;
-		settle(e, k, says, loss[k], &choice);
+		settle(e, k, predicted, loss[k], &choice);
 		learner->rev++;
 		learned++;
 	}
@@ -554,7 +556,7 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	return err;
 }
 
-static double says(const cop_learner *learner, const cop_decision *decision)
+static double combine(const cop_learner *learner, const cop_decision *decision)
 {
 	return cop_mixture_sum(&((const ensemble *)learner)->mixture, decision->prediction);
 }
@@ -575,7 +577,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
-	.viewed = viewed,
+	.last_policy = last_policy,
 	.observe = observe,
 	.advance = advance,
 	.greedy = greedy,
@@ -585,7 +587,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.outliers = outliers,
 	.save = save,
 	.load = load,
-	.says = says,
+	.combine = combine,
 	.trees = trees,
 	.tree = tree,
 	.refit = refit,

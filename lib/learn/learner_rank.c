@@ -180,7 +180,7 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 
 /* What exploration goes by: the predicted losses, less for candidates of which the linear scorer knows little, at most
  * by the deviation of one loss for each unit: a ridge alone knows nothing of how large losses are. */
-static const float *hope(ranker *r, const cop_candidates *c)
+static const float *optimistic_losses(ranker *r, const cop_candidates *c)
 {
 	const double optimism = r->base.settings.exploration.optimism;
 	if (optimism == 0.0 || !r->widths)
@@ -226,7 +226,7 @@ static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidat
 	ranker *r = (ranker *)learner;
 	predict(r, x, c->row, c->count);
 	const cop_policy_settings now = exploration_of(r);
-	cop_err err = cop_explorer_choose(&r->explorer, &now, hope(r, c), c->mask, out);
+	cop_err err = cop_explorer_choose(&r->explorer, &now, optimistic_losses(r, c), c->mask, out);
 	if (err != COP_OK)
 		return err;
 	out->greedy = out->arm == cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
@@ -241,7 +241,7 @@ static cop_err view(
 	predict(r, x, c->row, c->count);
 	cop_mixture_predictions(&r->mixture, decision->arm, decision->prediction);
 	const cop_policy_settings now = exploration_of(r);
-	cop_err err = cop_explorer_view(&r->explorer, &now, hope(r, c), c->mask, out);
+	cop_err err = cop_explorer_view(&r->explorer, &now, optimistic_losses(r, c), c->mask, out);
 	if (err != COP_OK)
 		return err;
 	out->best = cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
@@ -249,7 +249,7 @@ static cop_err view(
 	return COP_OK;
 }
 
-static cop_policy_view viewed(cop_learner *learner)
+static cop_policy_view last_policy(cop_learner *learner)
 {
 	const ranker *r = (const ranker *)learner;
 	return cop_explorer_last(&r->explorer, r->mixture.mixed);
@@ -259,13 +259,13 @@ static cop_policy_view viewed(cop_learner *learner)
 static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, cop_decision *told, double loss)
 {
 	cop_row raw;
-	float says;
+	float predicted;
 	cop_concat_row_set_context(&r->joined, x);
 	cop_concat_row_row(&r->joined, candidate, &raw);
-	cop_refit_predict(r->mixture.refit, &raw, &says);
+	cop_refit_predict(r->mixture.refit, &raw, &predicted);
 	cop_refit_learn(r->mixture.refit, &raw, 0, loss, true);
 	if (cop_mixture_lacks(&r->mixture, MEMBERS, told->rev) && isfinite(told->prediction[0]))
-		told->prediction[MEMBERS] = says;
+		told->prediction[MEMBERS] = predicted;
 }
 
 static cop_err learn(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
@@ -351,7 +351,7 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_candidates
 		explain_refit(r, candidate, e);
 }
 
-static double says(const cop_learner *learner, const cop_decision *decision)
+static double combine(const cop_learner *learner, const cop_decision *decision)
 {
 	return cop_mixture_sum(&((const ranker *)learner)->mixture, decision->prediction);
 }
@@ -459,12 +459,12 @@ const cop_learner_class cop_learner_rank = {
 	.product = product,
 	.find_product = find_product,
 	.hashed = hashed,
-	.viewed = viewed,
+	.last_policy = last_policy,
 	.anatomy = anatomy,
 	.outliers = outliers,
 	.save = save,
 	.load = load,
-	.says = says,
+	.combine = combine,
 	.trees = trees,
 	.tree = tree,
 	.refit = refit,

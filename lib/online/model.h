@@ -69,6 +69,8 @@ typedef struct cop_model_context {
 	const cop_row *candidate; /* ranking models: what to choose from; else NULL */
 	size_t candidates;
 	const uint8_t *mask; /* arms (ranking: candidates) flags, NULL: all */
+	uint32_t owner; /* whose decision it is, for example a hash of a client's name; 0: nobody's in particular */
+	uint32_t owner_most; /* decisions of the owner's that may wait, its oldest give way; 0: no limit of its own */
 	bool defer; /* the window begins with cop_model_activate; not activated, it is dropped when one is over */
 } cop_model_context;
 

@@ -178,13 +178,21 @@ bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, c
 	return false;
 }
 
-static void make_room(cop_model *model, double now)
+/* Nobody's decisions give way to those of one who has more waiting. What was acknowledged is learned, if early. */
+static void make_room(cop_model *model, const cop_model_context *context, double now)
 {
 	cop_pending_entry oldest;
-	while ((cop_pending_count(model->pending) >= model->set.pending_max ||
-	               cop_pending_bytes(model->pending) >= model->set.pending_bytes) &&
-	        cop_pending_oldest(model->pending, &oldest))
-		end(model, &oldest, true, now); /* what was acknowledged is learned, if early */
+	cop_pending *pending = model->pending;
+	while (context->owner_most > 0 && cop_pending_owned_count(pending, context->owner) >= context->owner_most &&
+	        cop_pending_owned_oldest(pending, context->owner, &oldest))
+		end(model, &oldest, true, now);
+	for (bool full = true; full;) {
+		bool many = cop_pending_count(pending) >= model->set.pending_max;
+		full = (many || cop_pending_bytes(pending) >= model->set.pending_bytes) &&
+		       cop_pending_gives_way(pending, context->owner, !many, &oldest);
+		if (full)
+			end(model, &oldest, true, now);
+	}
 }
 
 static void keep_explanation(cop_model *model, const cop_model_context *context, const cop_decision *decision)
@@ -213,6 +221,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.refitted = predictions > model->learner->class->predictions,
 		.decision = *decision,
 		.observed = own_p != NULL,
+		.owner = context->owner,
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.x = *context->x,
 		.mask = context->mask,
@@ -224,7 +233,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		entry.candidate = context->candidate[decision->arm];
 	if (settled != NULL)
 		cop_model_settle_all(model, settled, true, now);
-	make_room(model, now);
+	make_room(model, context, now);
 	cop_err err = cop_pending_add(model->pending, context->id, &entry, &handle);
 	COP_ASSERT(err == COP_OK);
 	if (explains)
@@ -241,7 +250,7 @@ cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bo
 	if (model->kept_count > 0)
 		cop_explanation_soon(&model->kept[model->kept_next]);
 	const cop_pending_need need = { context->id, context->x, context->candidate, context->candidates, observed,
-		context->mask };
+		context->mask, context->owner };
 	return cop_pending_reserve(model->pending, &need);
 }
 
@@ -347,20 +356,20 @@ static bool first_counts(const cop_model *model)
 	return model->set.reward == COP_REWARD_FIRST || model->set.reward == COP_REWARD_EARLIEST;
 }
 
-static cop_err join(
-        cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
+/* What feedback does to a waiting decision, by the reward rule. */
+static cop_feedback_result result_of(const cop_model *model, const cop_pending_entry *entry, double now)
 {
-	if (first_counts(model) && entry->losses > 0) {
-		*result = COP_FEEDBACK_DUPLICATE;
-		return COP_OK;
-	}
-	bool at_once = learns_at_once(model, entry, now);
-	*result = at_once ? COP_FEEDBACK_APPLIED : COP_FEEDBACK_RECORDED;
-	return cop_model_join(model, entry, scaled, at_once, now);
+	if (first_counts(model) && entry->losses > 0)
+		return COP_FEEDBACK_DUPLICATE;
+	return learns_at_once(model, entry, now) ? COP_FEEDBACK_APPLIED : COP_FEEDBACK_RECORDED;
 }
 
-cop_err cop_model_join(cop_model *model, cop_pending_entry *entry, const double *scaled, bool at_once, double now)
+cop_err cop_model_join(
+        cop_model *model, cop_pending_entry *entry, const double *scaled, cop_feedback_result result, double now)
 {
+	const bool at_once = result == COP_FEEDBACK_APPLIED;
+	if (result == COP_FEEDBACK_DUPLICATE)
+		return COP_OK;
 	cop_err err = at_once ? cop_model_learn(model, entry, scaled) : cop_model_record_loss(model, entry, scaled);
 	if (err != COP_OK)
 		return err;
@@ -388,10 +397,10 @@ cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const doubl
 	if (err != COP_OK)
 		return err;
 	cop_pending_entry entry;
-	if (cop_model_find_open(model, id, now, &entry))
-		err = join(model, &entry, scaled, now, result);
-	else
-		*result = not_waiting(model, id);
+	bool waits = cop_model_find_open(model, id, now, &entry);
+	*result = waits ? result_of(model, &entry, now) : not_waiting(model, id);
+	if (waits)
+		err = cop_model_join(model, &entry, scaled, *result, now);
 	return cop_model_count_result(model, err, now, result);
 }
 
@@ -422,8 +431,11 @@ cop_err cop_model_take_sent(
 	bool waits = cop_model_find_open(model, id, now, &entry);
 	bool same =
 	        waits && (is_values(model) || played->arm == COP_MODEL_ANY_ARM || entry.decision.arm == played->arm);
-	if (same)
-		return cop_model_count_result(model, join(model, &entry, sent->scaled, now, result), now, result);
+	if (same) {
+		*result = result_of(model, &entry, now);
+		cop_err err = cop_model_join(model, &entry, sent->scaled, *result, now);
+		return cop_model_count_result(model, err, now, result);
+	}
 	*result = waits ? COP_FEEDBACK_UNKNOWN : not_waiting(model, id);
 	if (*result == COP_FEEDBACK_UNKNOWN) {
 		cop_err err = cop_model_take_foreign(model, played, sent->scaled, sent->answered);

@@ -45,6 +45,7 @@ void cop_model_record_decision(
 	record->u = decision->u;
 	record->rev = decision->rev;
 	record->defer = context->defer;
+	record->owner = context->owner;
 	record->predictions = (unsigned)cop_learner_predictions(learner);
 	memcpy(record->prediction, decision->prediction, sizeof record->prediction);
 	cop_model_record_ended(model, record);
@@ -127,7 +128,15 @@ static void get_predictions(const cop_model *model, const cop_wire_record *r, fl
 
 static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
 {
-	const cop_model_context context = { &r->id, &r->x, r->candidate, r->candidates, r->mask, r->defer };
+	const cop_model_context context = {
+		.id = &r->id,
+		.x = &r->x,
+		.candidate = r->candidate,
+		.candidates = r->candidates,
+		.mask = r->mask,
+		.owner = r->owner,
+		.defer = r->defer,
+	};
 	cop_pending_entry entry;
 	cop_decision decision = {
 		.arm = r->a,
@@ -184,9 +193,8 @@ static cop_err apply_feedback(cop_model *model, const cop_wire_record *r)
 		return err;
 	cop_model_settle_all(model, &r->settled, false, r->time);
 	if (accepted && (r->joined || !r->has_x))
-		err = cop_model_find(model, &r->id, &entry)
-		              ? cop_model_join(model, &entry, scaled, result == COP_FEEDBACK_APPLIED, r->time)
-		              : COP_EINVAL;
+		err = cop_model_find(model, &r->id, &entry) ? cop_model_join(model, &entry, scaled, result, r->time)
+		                                            : COP_EINVAL;
 	else if (accepted)
 		err = can_learn_foreign(model, r) ? apply_foreign(model, r, scaled) : COP_EINVAL;
 	return cop_model_count_result(model, err, r->time, &result);

@@ -38,7 +38,7 @@ static void begin_evidence(cop_model *model, bool predecessor)
 	rule.share *= share_of(model->shadow.pair);
 	rule.stake = stake_of(&model->shadow, predecessor);
 	rule.carried = model->shadow.carried;
-	bool says = model->learner != NULL && model->learner->class->says != NULL;
+	bool says = model->learner != NULL && model->learner->class->combine != NULL;
 	if (rule.estimator == COP_PROMOTION_TEST_ERROR && (!says || rule.margin > 0.0))
 		rule.estimator = COP_PROMOTION_TEST_DR;
 	cop_err err = cop_promotion_test_init(&model->shadow.evidence, &rule);
@@ -278,7 +278,7 @@ void cop_model_shadow_follow(cop_model *model, const cop_model_context *context,
 	}
 	cop_err err = cop_learner_follow(s->learner, context->x, &set, &followed, &view);
 	COP_ASSERT(err == COP_OK); /* the serving one decided */
-	const cop_policy_view own = cop_learner_viewed(model->learner);
+	const cop_policy_view own = cop_learner_last_policy(model->learner);
 	COP_ASSERT(own.arms == view.arms);
 	cop_model_shadow_compare(&own, &view, decision->arm, out);
 	if (decided)
@@ -318,17 +318,14 @@ static bool decision_of(const cop_model *model, const cop_pending_entry *entry, 
 	return decider;
 }
 
-static cop_err teach(cop_learner *learner, const cop_pending_entry *entry, const cop_decision *decision, bool decider,
-        const double *scaled)
+/* Whether the probes of a learner of values that did not decide are too far from what was played to learn from it. */
+static bool is_far(cop_learner *learner, const cop_pending_entry *entry, const cop_decision *decision, bool decider)
 {
-	const cop_candidates left = cop_model_state_left(entry);
-	if (learner->class->values && !decider) {
-		double delta = learner->settings.delta;
-		double own = fmin(fmax(cop_learner_greedy(learner, &entry->x, NULL), delta), 1.0 - delta);
-		if (fabs(own - decision->y) > delta)
-			return COP_OK;
-	}
-	return cop_learner_learn(learner, &entry->x, &left, decision, scaled, true);
+	if (!learner->class->values || decider)
+		return false;
+	double delta = learner->settings.delta;
+	double own = fmin(fmax(cop_learner_greedy(learner, &entry->x, NULL), delta), 1.0 - delta);
+	return fabs(own - decision->y) > delta;
 }
 
 /* Both had the decision before them; said: what they had predicted, of neither of which a loss is known. */
@@ -368,16 +365,22 @@ cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry,
 {
 	cop_shadow *s = &model->shadow;
 	cop_decision decision, other;
-	bool decider = decision_of(model, entry, s->second, &decision);
-	if (s->learner == NULL)
-		return teach(model->learner, entry, &decision, decider, scaled);
-	bool other_decides = decision_of(model, entry, !s->second, &other);
-	const double said[2] = { cop_learner_says(model->learner, &decision), cop_learner_says(s->learner, &other) };
-	cop_err err = teach(model->learner, entry, &decision, decider, scaled);
-	if (err != COP_OK)
+	double said[2] = { (double)NAN, (double)NAN };
+	cop_err err = COP_OK;
+	const cop_candidates left = cop_model_state_left(entry);
+	bool decider = decision_of(model, entry, s->second, &decision), other_decides = false;
+	if (s->learner != NULL) {
+		other_decides = decision_of(model, entry, !s->second, &other);
+		said[0] = cop_learner_combine(model->learner, &decision);
+		said[1] = cop_learner_combine(s->learner, &other);
+	}
+	if (!is_far(model->learner, entry, &decision, decider))
+		err = cop_learner_learn(model->learner, &entry->x, &left, &decision, scaled, true);
+	if (err != COP_OK || s->learner == NULL)
 		return err;
 	weigh(model, entry, said, scaled[0]);
-	s->refused += teach(s->learner, entry, &other, other_decides, scaled) != COP_OK;
+	if (!is_far(s->learner, entry, &other, other_decides))
+		s->refused += cop_learner_learn(s->learner, &entry->x, &left, &other, scaled, true) != COP_OK;
 	return COP_OK;
 }
 

@@ -94,9 +94,10 @@ void cop_model_settle_all(cop_model *model, const cop_wire_settled *settled, boo
 COP_CHECK cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
 /* Adds losses to a waiting decision's, by the reward rule. COP_EDIVERGED: they overflow; nothing changed then. */
 COP_CHECK cop_err cop_model_record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled);
-/* One of the two: the decision is learned of and ends, or its losses are recorded. Errors of them. */
+/* Applied: the decision is learned of and ends; recorded: its losses are kept; a duplicate changes nothing. Errors of the
+ * first two. */
 COP_CHECK cop_err cop_model_join(
-        cop_model *model, cop_pending_entry *entry, const double *scaled, bool at_once, double now);
+        cop_model *model, cop_pending_entry *entry, const double *scaled, cop_feedback_result result, double now);
 /* Counts a feedback's result if err is COP_OK, and forgets old ids. Returns err. */
 COP_CHECK cop_err cop_model_count_result(cop_model *model, cop_err err, double now, const cop_feedback_result *result);
 void cop_model_forget_old(cop_model *model, double now);

@@ -1,7 +1,10 @@
 /* Records live in a slab, chained from oldest to youngest, and are found through an open-addressing table of their
  * handles with linear probing and backward-shift deletion. Beside each handle stands a tag: how far it is from its
  * home, and a print, the bits of its id's hash behind those that make its home. So looking for an id that does not
- * wait and closing a gap seldom touch a record, which is far away in memory. Growing hashes every record's id again. */
+ * wait and closing a gap seldom touch a record, which is far away in memory. Growing hashes every record's id again.
+ *
+ * Records that have an owner are chained with their owner's too. Of the others none is older than `unowned`, which moves
+ * to the young end only, so that looking for their oldest passes each record once. */
 #include "online/pending.h"
 
 #include <string.h>
@@ -9,6 +12,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "learn/slab.h"
+#include "online/pending_owners.h"
 #include "online/pending_record.h"
 #include "online/recent_ids.h"
 
@@ -36,6 +40,9 @@ struct cop_pending {
 	size_t capacity; /* power of two; at most 3/4 are used */
 	unsigned bits;   /* of the hash that make a home: capacity's logarithm */
 	uint32_t oldest, youngest;
+	uint32_t unowned;          /* no record without an owner is older than this one; 0: there is none */
+	size_t owned, owned_bytes; /* of count and bytes, of records that have an owner */
+	cop_pending_owners owners;
 	uint8_t *mask; /* of the entry viewed last; NULL: the shape keeps none */
 	cop_recent_ids memory;
 };
@@ -81,6 +88,7 @@ void cop_pending_free(cop_pending *table)
 	cop_mem_free(table->tags);
 	cop_mem_free(table->mask);
 	cop_recent_ids_fini(&table->memory);
+	cop_pending_owners_fini(&table->owners);
 	cop_mem_free(table);
 }
 
@@ -208,7 +216,8 @@ static cop_err reserve_size(cop_pending *table, const cop_pending_need *need, si
 	unsigned shadow = table->shape.arms > 0 ? compared : COP_PENDING_SHADOW;
 	unsigned flags = (table->refitted ? COP_PENDING_REFITTED : 0u) | (table->shadow ? shadow : 0u) |
 	                 (need->observed ? COP_PENDING_OBSERVED : 0u) |
-	                 (cop_pending_record_keeps(&table->shape, need->mask) ? COP_PENDING_MASKED : 0u);
+	                 (cop_pending_record_keeps(&table->shape, need->mask) ? COP_PENDING_MASKED : 0u) |
+	                 (need->owner != 0 ? COP_PENDING_OWNED : 0u);
 	for (int records = 0; records < 2 && err == COP_OK; records++)
 		err = cop_slab_reserve(
 		        table->slab, cop_pending_record_size(&table->shape, need->id->length, need->x->nnz,
@@ -229,12 +238,75 @@ cop_err cop_pending_reserve(cop_pending *table, const cop_pending_need *need)
 	place p = place_of(table, hash_of(table, need->id)); /* is looked at soon, and far away */
 	__builtin_prefetch(&table->tags[p.home]);
 	__builtin_prefetch(&table->slots[p.home], 1);
+	if (err == COP_OK && need->owner != 0)
+		err = cop_pending_owners_reserve(&table->owners, need->owner);
 	if (err == COP_OK && need->candidates == 0)
 		err = reserve_size(table, need, 0);
 	for (size_t i = 0; i < need->candidates && err == COP_OK; i++)
 		if (i == 0 || candidate[i].nnz != candidate[i - 1].nnz)
 			err = reserve_size(table, need, candidate[i].nnz);
 	return err;
+}
+
+/* To the young end of its owner's chain, or of those without an owner. */
+static void append_owned(cop_pending *table, uint32_t handle, record *r)
+{
+	if (!(r->id_kind & COP_PENDING_OWNED_HERE)) {
+		table->unowned = table->unowned == 0 ? handle : table->unowned;
+		return;
+	}
+	cop_pending_owned own = cop_pending_record_owned(&table->shape, r);
+	cop_pending_owner *owner = cop_pending_owners_find(&table->owners, own.owner);
+	own.older = owner->youngest;
+	own.younger = 0;
+	cop_pending_record_set_owned(&table->shape, r, &own);
+	if (owner->youngest != 0) {
+		record *before = record_at(table, owner->youngest);
+		cop_pending_owned last = cop_pending_record_owned(&table->shape, before);
+		last.younger = handle;
+		cop_pending_record_set_owned(&table->shape, before, &last);
+	} else {
+		owner->oldest = handle;
+	}
+	owner->youngest = handle;
+}
+
+static void set_neighbour(cop_pending *table, uint32_t handle, bool younger, uint32_t to)
+{
+	cop_pending_owned own = cop_pending_record_owned(&table->shape, record_at(table, handle));
+	*(younger ? &own.younger : &own.older) = to;
+	cop_pending_record_set_owned(&table->shape, record_at(table, handle), &own);
+}
+
+static void unchain_owned(cop_pending *table, uint32_t handle, const record *r)
+{
+	if (handle == table->unowned)
+		table->unowned = r->younger;
+	if (!(r->id_kind & COP_PENDING_OWNED_HERE))
+		return;
+	cop_pending_owned own = cop_pending_record_owned(&table->shape, r);
+	cop_pending_owner *owner = cop_pending_owners_find(&table->owners, own.owner);
+	if (own.older != 0)
+		set_neighbour(table, own.older, true, own.younger);
+	else
+		owner->oldest = own.younger;
+	if (own.younger != 0)
+		set_neighbour(table, own.younger, false, own.older);
+	else
+		owner->youngest = own.older;
+}
+
+/* What the record adds to its owner's count and bytes, or takes from them. */
+static void count_owned(cop_pending *table, const record *r, size_t size, bool add)
+{
+	if (!(r->id_kind & COP_PENDING_OWNED_HERE))
+		return;
+	cop_pending_owner *owner =
+	        cop_pending_owners_find(&table->owners, cop_pending_record_owned(&table->shape, r).owner);
+	owner->count += add ? 1 : (size_t)-1;
+	owner->bytes += add ? size : -size;
+	table->owned += add ? 1 : (size_t)-1;
+	table->owned_bytes += add ? size : -size;
 }
 
 static void append(cop_pending *table, uint32_t handle)
@@ -247,10 +319,12 @@ static void append(cop_pending *table, uint32_t handle)
 	else
 		table->oldest = handle;
 	table->youngest = handle;
+	append_owned(table, handle, r);
 }
 
-static void unchain(cop_pending *table, const record *r)
+static void unchain(cop_pending *table, uint32_t handle, const record *r)
 {
+	unchain_owned(table, handle, r);
 	if (r->older != 0)
 		record_at(table, r->older)->younger = r->younger;
 	else
@@ -277,6 +351,9 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 		return COP_EEXIST;
 	if (table->count >= table->max)
 		return COP_EFULL;
+	err = entry->owner == 0 ? COP_OK : cop_pending_owners_reserve(&table->owners, entry->owner);
+	if (err != COP_OK)
+		return err;
 	const unsigned flags = cop_pending_record_flags(shape, entry);
 	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->candidate.nnz, flags);
 	err = cop_slab_take(table->slab, size, handle);
@@ -289,6 +366,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	table->unheard += entry->unheard;
 	table->masked += (flags & COP_PENDING_MASKED) != 0;
 	table->bytes += size;
+	count_owned(table, record_at(table, *handle), size, true);
 	append(table, *handle);
 	return COP_OK;
 }
@@ -314,6 +392,44 @@ bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out)
 		return false;
 	view(table, table->oldest, out);
 	return true;
+}
+
+size_t cop_pending_owned_count(const cop_pending *table, uint32_t owner)
+{
+	const cop_pending_owner *found = owner == 0 ? NULL : cop_pending_owners_find(&table->owners, owner);
+	return owner == 0 ? table->count - table->owned : found == NULL ? 0 : found->count;
+}
+
+/* Moves `unowned` on. */
+static uint32_t oldest_unowned(cop_pending *table)
+{
+	while (table->unowned != 0 && record_at(table, table->unowned)->id_kind & COP_PENDING_OWNED_HERE)
+		table->unowned = record_at(table, table->unowned)->younger;
+	return table->unowned;
+}
+
+bool cop_pending_owned_oldest(cop_pending *table, uint32_t owner, cop_pending_entry *out)
+{
+	const cop_pending_owner *found = owner == 0 ? NULL : cop_pending_owners_find(&table->owners, owner);
+	uint32_t handle = owner == 0 ? oldest_unowned(table) : found == NULL ? 0 : found->oldest;
+	if (handle == 0)
+		return false;
+	view(table, handle, out);
+	return true;
+}
+
+bool cop_pending_gives_way(cop_pending *table, uint32_t newcomer, bool by_bytes, cop_pending_entry *out)
+{
+	if (table->owned == 0) /* as all are nobody's */
+		return cop_pending_oldest(table, out);
+	const cop_pending_owner nobody = { .count = table->count - table->owned,
+		.bytes = table->bytes - table->owned_bytes };
+	const cop_pending_owner *largest = cop_pending_owners_largest(&table->owners, by_bytes);
+	const cop_pending_owner *own = newcomer == 0 ? &nobody : cop_pending_owners_find(&table->owners, newcomer);
+	if (cop_pending_owners_size(&nobody, by_bytes) > cop_pending_owners_size(largest, by_bytes))
+		largest = &nobody;
+	bool most = own != NULL && cop_pending_owners_size(own, by_bytes) >= cop_pending_owners_size(largest, by_bytes);
+	return cop_pending_owned_oldest(table, most ? newcomer : largest->owner, out);
 }
 
 void cop_pending_id(const cop_pending *table, const cop_pending_entry *entry, cop_event_id *id)
@@ -344,7 +460,7 @@ void cop_pending_activate(cop_pending *table, const cop_pending_entry *entry, do
 	r->flags = (uint8_t)(r->flags & ~COP_PENDING_DEFERRED);
 	set_unheard(table, r, false);
 	r->time = time;
-	unchain(table, r);
+	unchain(table, entry->handle, r);
 	append(table, entry->handle);
 }
 
@@ -373,7 +489,8 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	uint64_t hash = hash_of(table, &id);
 	cop_recent_ids_soon(&table->memory, hash);
 	unindex(table, slot_of(table, &id, place_of(table, hash)));
-	unchain(table, r);
+	count_owned(table, r, size, false);
+	unchain(table, entry->handle, r);
 	cop_slab_give(table->slab, entry->handle, size);
 	cop_recent_ids_store(&table->memory, hash, (uint8_t)as, time);
 	table->count--;

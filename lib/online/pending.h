@@ -4,7 +4,8 @@
  * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
  * its share of the index included. While a second learner runs beside the first (online/model_shadow.h), also what that
  * one would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more;
- * where the learner wants to know which arms were eligible and some were not, a bit for each arm. Beside the waiting
+ * where the learner wants to know which arms were eligible and some were not, a bit for each arm; of a decision that has
+ * an owner 12 more. Beside the waiting
  * ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids mixed up: one in
  * 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown one. One thread; a
  * steady load allocates nothing. */
@@ -58,6 +59,7 @@ typedef struct cop_pending_entry {
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
 	bool observed;   /* another system decided (online/model_apprentice.h) */
+	uint32_t owner;  /* whose it is; 0: nobody's in particular */
 	double own_p;    /* observed: probability with which the model would have played the arm; else 0 */
 	bool refitted;   /* one prediction more is kept than the shape says: a refit's */
 	cop_decision decision;
@@ -103,6 +105,7 @@ typedef struct cop_pending_need {
 	size_t candidates;        /* 0: none */
 	bool observed;
 	const uint8_t *mask; /* as the entry's */
+	uint32_t owner;
 } cop_pending_need;
 
 /* Makes sure that the next add of such an entry finds memory. COP_ENOMEM. */
@@ -116,6 +119,13 @@ void cop_pending_id(const cop_pending *table, const cop_pending_entry *entry, co
 bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pending_entry *out);
 /* The one that has waited longest; false when none waits. */
 bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out);
+/* How many of the owner's wait (0: of those without one). */
+size_t cop_pending_owned_count(const cop_pending *table, uint32_t owner);
+/* The owner's that has waited longest; false when none waits. */
+bool cop_pending_owned_oldest(cop_pending *table, uint32_t owner, cop_pending_entry *out);
+/* The one that gives way to a decision of the newcomer: the oldest of the owner that has most, by count or by bytes (of
+ * the newcomer itself, if it has as much; those without an owner are one together). False when none waits. */
+bool cop_pending_gives_way(cop_pending *table, uint32_t newcomer, bool by_bytes, cop_pending_entry *out);
 /* Writes the losses of an entry that records back. */
 void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry);
 /* An entry's action was given to no subscriber. */

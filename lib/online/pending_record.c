@@ -39,7 +39,8 @@ static size_t comparison_size(unsigned flags)
 static unsigned flags_of(const cop_pending_record *r)
 {
 	return r->flags | (r->id_kind & COP_PENDING_MASKED_HERE ? COP_PENDING_MASKED : 0u) |
-	       (r->id_kind & COP_PENDING_MEASURED_HERE ? COP_PENDING_MEASURED : 0u);
+	       (r->id_kind & COP_PENDING_MEASURED_HERE ? COP_PENDING_MEASURED : 0u) |
+	       (r->id_kind & COP_PENDING_OWNED_HERE ? COP_PENDING_OWNED : 0u);
 }
 
 static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
@@ -67,6 +68,13 @@ static uint8_t *own_at(const cop_pending_shape *shape, const cop_pending_record 
 
 static size_t own_size(unsigned flags) { return flags & COP_PENDING_OBSERVED ? sizeof(double) : 0; }
 
+static uint8_t *owned_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return own_at(shape, r) + own_size(r->flags);
+}
+
+static size_t owned_size(unsigned flags) { return flags & COP_PENDING_OWNED ? sizeof(cop_pending_owned) : 0; }
+
 /* Of a context, or with d = candidate_d of a candidate, which may be none. */
 static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
 {
@@ -77,7 +85,7 @@ static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
 
 static uint8_t *context_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return own_at(shape, r) + own_size(r->flags);
+	return owned_at(shape, r) + owned_size(flags_of(r));
 }
 
 /* Of the row of d features at `at`. */
@@ -140,7 +148,7 @@ size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags)
 {
 	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? sizeof(losses) : 0) +
-	       predictions_size(shape, flags) + shadow_size(shape, flags) + own_size(flags) +
+	       predictions_size(shape, flags) + shadow_size(shape, flags) + own_size(flags) + owned_size(flags) +
 	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length +
 	       mask_size(shape, flags);
 }
@@ -174,7 +182,8 @@ unsigned cop_pending_record_flags(const cop_pending_shape *shape, const cop_pend
 	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u) |
 	       (entry->shadow.is && entry->shadow.compared ? COP_PENDING_COMPARED : 0u) |
 	       (entry->shadow.is && entry->shadow.compared && entry->shadow.measured ? COP_PENDING_MEASURED : 0u) |
-	       (cop_pending_record_keeps(shape, entry->mask) ? COP_PENDING_MASKED : 0u);
+	       (cop_pending_record_keeps(shape, entry->mask) ? COP_PENDING_MASKED : 0u) |
+	       (entry->owner != 0 ? COP_PENDING_OWNED : 0u);
 }
 
 static void fill_shadow(const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_shadow *shadow)
@@ -234,18 +243,33 @@ void cop_pending_record_fill(
 		.flags = (uint8_t)(flags & 0xff),
 		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0) |
 		                     (masked ? COP_PENDING_MASKED_HERE : 0) |
-		                     (flags & COP_PENDING_MEASURED ? COP_PENDING_MEASURED_HERE : 0)),
+		                     (flags & COP_PENDING_MEASURED ? COP_PENDING_MEASURED_HERE : 0) |
+		                     (flags & COP_PENDING_OWNED ? COP_PENDING_OWNED_HERE : 0)),
 		.id_length = id->length,
 	};
 	cop_pending_record_losses(r, entry);
 	memcpy(predictions_at(r), decision->prediction, predictions_size(shape, r->flags));
 	fill_shadow(shape, r, &entry->shadow);
 	memcpy(own_at(shape, r), &entry->own_p, own_size(r->flags));
+	const cop_pending_owned owned = { .owner = entry->owner };
+	memcpy(owned_at(shape, r), &owned, owned_size(flags));
 	fill_row(shape, shape->d, context_at(shape, r), &entry->x);
 	fill_row(shape, shape->candidate_d, candidate_at(shape, r), &entry->candidate);
 	memcpy(id_at(shape, r), id->bytes, id->length);
 	if (masked)
 		pack(entry->mask, shape->arms, mask_at(shape, r));
+}
+
+cop_pending_owned cop_pending_record_owned(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	cop_pending_owned owned = { 0 };
+	memcpy(&owned, owned_at(shape, r), owned_size(flags_of(r)));
+	return owned;
+}
+
+void cop_pending_record_set_owned(const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_owned *owned)
+{
+	memcpy(owned_at(shape, r), owned, owned_size(flags_of(r)));
 }
 
 void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry)
@@ -299,6 +323,7 @@ void cop_pending_record_view(
 	memcpy(out->decision.prediction, predictions_at(r), predictions_size(shape, r->flags));
 	view_shadow(shape, r, &out->shadow);
 	memcpy(&out->own_p, own_at(shape, r), own_size(r->flags));
+	out->owner = cop_pending_record_owned(shape, r).owner;
 	view_row(shape, shape->d, context_at(shape, r), &out->x);
 	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
 	if (r->id_kind & COP_PENDING_MASKED_HERE) {
@@ -321,7 +346,7 @@ bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending
 	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
 }
 
-/* Saved as it lies in memory, but for the chain. */
+/* Saved as it lies in memory, but for the chains. */
 void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes)
 {
 	cop_bytes_put_u8(bytes, r->id_kind);
@@ -334,7 +359,10 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put_u64(bytes, r->rev);
 	cop_bytes_put_u32(bytes, r->arm);
 	cop_bytes_put(bytes, r + 1, losses_size(r));
-	cop_bytes_put(bytes, predictions_at(r), (size_t)(id_at(shape, r) - predictions_at(r)));
+	cop_bytes_put(bytes, predictions_at(r), (size_t)(owned_at(shape, r) - predictions_at(r)));
+	if (r->id_kind & COP_PENDING_OWNED_HERE)
+		cop_bytes_put_u32(bytes, cop_pending_record_owned(shape, r).owner);
+	cop_bytes_put(bytes, context_at(shape, r), (size_t)(id_at(shape, r) - context_at(shape, r)));
 	cop_bytes_put(bytes, mask_at(shape, r), mask_size(shape, flags_of(r)));
 }
 
@@ -425,6 +453,16 @@ static cop_err load_own(const cop_pending_shape *shape, cop_cursor *cursor, cop_
 	return shape->arms > 0 && entry->own_p >= 0.0 && entry->own_p <= 1.0 ? COP_OK : COP_EFORMAT;
 }
 
+static cop_err load_owner(cop_cursor *cursor, unsigned beside, cop_pending_entry *entry)
+{
+	if (!(beside & COP_PENDING_OWNED_HERE))
+		return COP_OK;
+	entry->owner = cop_cursor_u32(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	return entry->owner != 0 ? COP_OK : COP_EFORMAT;
+}
+
 /* A row is checked in place, to be copied into its record. */
 static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cursor, cop_row *x)
 {
@@ -485,6 +523,8 @@ cop_err cop_pending_record_load(
 		err = load_decision(shape, cursor, beside, entry);
 	if (err == COP_OK)
 		err = load_own(shape, cursor, entry);
+	if (err == COP_OK)
+		err = load_owner(cursor, beside, entry);
 	if (err == COP_OK)
 		err = load_row(shape, shape->d, cursor, &entry->x);
 	if (err == COP_OK)

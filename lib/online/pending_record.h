@@ -1,7 +1,7 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
  *     head | losses (only where they are recorded) | predictions | shadow (if there was one) | own_p (only observed)
- *          | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
+ *          | owner and its chain (only owned) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
  *
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
@@ -21,6 +21,12 @@ typedef struct cop_pending_record {
 	uint8_t id_length;
 } cop_pending_record;
 
+/* Behind the head of a record that is owned. */
+typedef struct cop_pending_owned {
+	uint32_t owner;
+	uint32_t older, younger; /* handles, of the same owner's */
+} cop_pending_owned;
+
 enum {
 	COP_PENDING_GREEDY = 1,
 	COP_PENDING_RECORDS = 2,
@@ -33,15 +39,18 @@ enum {
 	/* In the record these stand beside the id's kind. */
 	COP_PENDING_MASKED = 256,
 	COP_PENDING_MEASURED = 512, /* compared, and with the policies' difference */
+	COP_PENDING_OWNED = 1024,   /* of an owner other than 0 */
 	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW |
-	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED | COP_PENDING_MEASURED /* cost bytes */
+	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED | COP_PENDING_MEASURED |
+	                         COP_PENDING_OWNED /* cost bytes */
 };
 
 /* Beside the id's kind: flags are full. */
 #define COP_PENDING_UNHEARD       128
 #define COP_PENDING_MASKED_HERE   64
 #define COP_PENDING_MEASURED_HERE 32
-#define COP_PENDING_KIND          (COP_PENDING_MEASURED_HERE - 1) /* the kind alone */
+#define COP_PENDING_OWNED_HERE    16
+#define COP_PENDING_KIND          (COP_PENDING_OWNED_HERE - 1) /* the kind alone */
 
 /* Whether a record keeps that mask: the shape wants it, and it excludes an arm. */
 bool cop_pending_record_keeps(const cop_pending_shape *shape, const uint8_t *mask);
@@ -59,6 +68,11 @@ void cop_pending_record_view(
 void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry);
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id);
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id);
+
+/* Of a record that is owned; it may be unaligned. */
+cop_pending_owned cop_pending_record_owned(const cop_pending_shape *shape, const cop_pending_record *r);
+void cop_pending_record_set_owned(
+        const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_owned *owned);
 
 void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes);
 /* The next saved record as id and entry, its context a view of the cursor's bytes that is good for

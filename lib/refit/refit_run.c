@@ -101,7 +101,7 @@ typedef struct stage {
 static bool tell_stage(void *context, double share, const char *text)
 {
 	stage *s = context;
-	bool on = s->outer == NULL || s->outer->tell(s->outer->context, s->from + s->span * share, text);
+	bool on = s->outer == NULL || s->outer->report(s->outer->context, s->from + s->span * share, text);
 	s->stopped = s->stopped || !on;
 	return !s->stopped;
 }

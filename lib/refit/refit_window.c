@@ -257,7 +257,8 @@ static cop_err read_all(reading *r, const cop_progress *progress)
 	cop_refit_window *w = r->window;
 	cop_logged_event logged;
 	for (size_t count = 1;; count++) {
-		if (progress != NULL && count % TELL_EVERY == 0 && !progress->tell(progress->context, 0.0, "reading")) {
+		if (progress != NULL && count % TELL_EVERY == 0 &&
+		        !progress->report(progress->context, 0.0, "reading")) {
 			w->stopped = true;
 			return COP_EEND;
 		}

@@ -381,15 +381,15 @@ static void keep_if_better(training *fit, double loss)
 }
 
 /* Whether to go on. */
-static bool tell(const training *fit, const cop_progress *progress, double loss, double validated)
+static bool report_progress(const training *fit, const cop_progress *progress, double loss, double validated)
 {
 	char text[128], more[64] = "";
-	if (progress == NULL || progress->tell == NULL)
+	if (progress == NULL || progress->report == NULL)
 		return true;
 	if (fit->validation != NULL)
 		snprintf(more, sizeof more, ", validation %.6g (best %.6g)", validated, fit->best_loss);
 	snprintf(text, sizeof text, "epoch %u of %u: loss %.6g%s", fit->epoch, fit->settings->epochs, loss, more);
-	return progress->tell(progress->context, (double)fit->epoch / (double)fit->settings->epochs, text);
+	return progress->report(progress->context, (double)fit->epoch / (double)fit->settings->epochs, text);
 }
 
 static cop_err run(training *fit, cop_rng *rng, const cop_progress *progress)
@@ -403,7 +403,7 @@ static cop_err run(training *fit, cop_rng *rng, const cop_progress *progress)
 		if (fit->validation != NULL)
 			keep_if_better(fit, validated = validation_loss(fit));
 		bool tired = fit->validation != NULL && patience > 0 && fit->epoch - fit->best_epoch >= patience;
-		if (!tell(fit, progress, loss, validated) || tired || fit->epoch == fit->settings->epochs)
+		if (!report_progress(fit, progress, loss, validated) || tired || fit->epoch == fit->settings->epochs)
 			break;
 	}
 	return COP_OK;

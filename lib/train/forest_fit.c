@@ -31,7 +31,7 @@ bool cop_forest_fit_tell(cop_forest_fitting *f, const char *more)
 		return true;
 	char text[TEXT];
 	(void)snprintf(text, sizeof text, "tree %zu of %zu%s", f->count, f->settings->trees, more);
-	if (f->progress->tell(f->progress->context, (double)f->count / (double)f->settings->trees, text))
+	if (f->progress->report(f->progress->context, (double)f->count / (double)f->settings->trees, text))
 		return true;
 	f->end = COP_FOREST_STOPPED;
 	return false;

@@ -336,14 +336,14 @@ typedef struct telling {
 	bool stop;
 } telling;
 
-static bool tell(telling *t, double share, const char *text)
+static bool report_progress(telling *t, double share, const char *text)
 {
 	if (t->progress != NULL && !t->stop)
-		t->stop = !t->progress->tell(t->progress->context, t->from + t->span * share, text);
+		t->stop = !t->progress->report(t->progress->context, t->from + t->span * share, text);
 	return !t->stop;
 }
 
-static bool tell_inner(void *context, double share, const char *text) { return tell(context, share, text); }
+static bool tell_inner(void *context, double share, const char *text) { return report_progress(context, share, text); }
 
 /* ---- the fit ---- */
 
@@ -397,7 +397,7 @@ static cop_err run(cop_laptao_state *state, const cop_tree *start, cop_rng *rng,
 		t.from = t.span * (report->rounds + 1);
 		(void)snprintf(
 		        text, sizeof text, "round %u of %u, gap %.4f", report->rounds + 1, set->rounds, report->gap);
-		if (!tell(&t, 0, text))
+		if (!report_progress(&t, 0, text))
 			break;
 		state->mu = mu;
 		err = run_round(state, &t, report->lagrangian + 3 * (size_t)report->rounds++);

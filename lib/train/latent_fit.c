@@ -312,15 +312,15 @@ static cop_err keep_if_better(training *fit, double *loss)
 	return COP_OK;
 }
 
-static bool tell(const training *fit, const cop_progress *progress, double loss)
+static bool report_progress(const training *fit, const cop_progress *progress, double loss)
 {
 	char text[128], more[64] = "";
-	if (progress == NULL || progress->tell == NULL)
+	if (progress == NULL || progress->report == NULL)
 		return true;
 	if (fit->validation != NULL)
 		snprintf(more, sizeof more, ", validation at best %.6g", fit->best_loss);
 	snprintf(text, sizeof text, "epoch %u of %u: loss %.6g%s", fit->epoch, fit->settings->epochs, loss, more);
-	return progress->tell(progress->context, (double)fit->epoch / (double)fit->settings->epochs, text);
+	return progress->report(progress->context, (double)fit->epoch / (double)fit->settings->epochs, text);
 }
 
 static cop_err run(training *fit, cop_rng *rng, const cop_progress *progress)
@@ -333,7 +333,7 @@ static cop_err run(training *fit, cop_rng *rng, const cop_progress *progress)
 			err = keep_if_better(fit, &validated);
 		if (err != COP_OK)
 			return err;
-		if (!tell(fit, progress, loss) || fit->epoch == fit->settings->epochs ||
+		if (!report_progress(fit, progress, loss) || fit->epoch == fit->settings->epochs ||
 		        (patience > 0 && fit->stale >= patience))
 			return COP_OK;
 	}

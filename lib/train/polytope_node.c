@@ -11,7 +11,7 @@
 
 #include "linalg/blas.h"
 
-static double softplus(double z) { return fmax(z, 0.0) + log1p(exp(-fabs(z))); }
+double cop_polytope_node_softplus(double z) { return fmax(z, 0.0) + log1p(exp(-fabs(z))); }
 static double sigmoid(double z) { return z >= 0.0 ? 1.0 / (1.0 + exp(-z)) : exp(z) / (1.0 + exp(z)); }
 
 void cop_polytope_node_sums(const cop_polytope_node *node, size_t n, const float *x, float *z, double *s)
@@ -22,7 +22,7 @@ void cop_polytope_node_sums(const cop_polytope_node *node, size_t n, const float
 	for (size_t k = 0; k < K; k++) {
 		const double r = exp((double)node->log_r[k]);
 		for (size_t i = 0; i < n; i++)
-			s[i] += r * softplus((double)z[i * K + k]);
+			s[i] += r * cop_polytope_node_softplus((double)z[i * K + k]);
 	}
 }
 
@@ -35,7 +35,7 @@ void cop_polytope_node_gradient(const cop_polytope_node *node, size_t n, const f
 		double sum = 0.0;
 		for (size_t i = 0; i < n; i++) {
 			const double value = (double)z[i * K + k];
-			sum += ds[i] * r * softplus(value);
+			sum += ds[i] * r * cop_polytope_node_softplus(value);
 			z[i * K + k] = (float)(ds[i] * r * sigmoid(value));
 		}
 		gradient->log_r[k] = (float)sum;

@@ -17,6 +17,9 @@ typedef struct cop_polytope_node {
 	float *log_r; /* experts */
 } cop_polytope_node;
 
+/* ln(1 + exp(z)). */
+double cop_polytope_node_softplus(double z);
+
 /* s of n rows x (n x (d + 1)) into s (n); z (n x experts) gets <beta_k, x>. */
 void cop_polytope_node_sums(const cop_polytope_node *node, size_t n, const float *x, float *z, double *s);
 

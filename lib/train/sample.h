@@ -46,7 +46,7 @@ void cop_sample_gather(const cop_sample *sample, size_t n, const uint32_t *row, 
 
 /* Where a fit reports its progress and may be stopped. share in [0, 1]; text is one line without an end. */
 typedef struct cop_progress {
-	bool (*tell)(void *context, double share, const char *text); /* false: stop here, with what there is */
+	bool (*report)(void *context, double share, const char *text); /* false: stop here, with what there is */
 	void *context;
 } cop_progress;
 

@@ -181,7 +181,7 @@ static cop_err fit_leaves(sweep *s)
 
 /* ---- the fit ---- */
 
-static bool tell(const cop_progress *progress, const cop_tao_state *state, unsigned done, double e)
+static bool report_progress(const cop_progress *progress, const cop_tao_state *state, unsigned done, double e)
 {
 	char text[120];
 	size_t nodes = 0;
@@ -192,7 +192,7 @@ static bool tell(const cop_progress *progress, const cop_tao_state *state, unsig
 		nodes += state->node[t].f.count > 0;
 	snprintf(text, sizeof text, "iteration %u of %u, objective %.6g, %zu nodes", done, state->set->iterations, e,
 	        nodes);
-	return progress->tell(progress->context,
+	return progress->report(progress->context,
 	        state->set->iterations > 0 ? (double)done / (double)state->set->iterations : 1.0, text);
 }
 
@@ -218,7 +218,7 @@ static cop_err iterate(sweep *s, const cop_progress *progress, double *history, 
 
 	if (!set->monotone)
 		cop_tao_undo_begin(s->state);
-	while (done < set->iterations && tell(progress, s->state, done, history[done])) {
+	while (done < set->iterations && report_progress(progress, s->state, done, history[done])) {
 		bool careful = set->monotone || stale == PATIENCE;
 		if (careful)
 			cop_tao_undo_restore(s->state);

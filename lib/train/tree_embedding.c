@@ -92,9 +92,9 @@ static cop_err joining_init(joining *j, const cop_graph *graph, cop_tree_embeddi
 	return cop_embedding_new(j->set->method, graph, j->pool, &j->embedding);
 }
 
-static bool tell(const joining *j, double share, const char *text)
+static bool report_progress(const joining *j, double share, const char *text)
 {
-	return j->progress == NULL || j->progress->tell(j->progress->context, share, text);
+	return j->progress == NULL || j->progress->report(j->progress->context, share, text);
 }
 
 /* ---- steps ---- */
@@ -206,11 +206,11 @@ static cop_err copy_tree(const cop_tree *tree, cop_tree **out)
 
 static cop_err begin(joining *j, cop_tree_embedding_result *out)
 {
-	(void)tell(j, 0.0, "free embedding");
+	(void)report_progress(j, 0.0, "free embedding");
 	find_free(j);
 	memcpy(out->free_z, j->z, 2 * j->n * sizeof *j->z);
 	out->free_objective = cop_embedding_objective(j->embedding, j->b, exact_theta(j), j->z, NULL);
-	(void)tell(j, 0.5 * LEAST_SHARE, "direct fit");
+	(void)report_progress(j, 0.5 * LEAST_SHARE, "direct fit");
 	cop_err err = fit_tree(j);
 	if (err != COP_OK)
 		return err;
@@ -250,7 +250,7 @@ static cop_err run(joining *j, const cop_graph *graph, cop_tree_embedding_result
 		char text[120];
 		(void)snprintf(text, sizeof text, "round %u of %u, objective %.6g, direct fit %.6g", r + 1,
 		        j->set->rounds, out->joint_part.objective, out->direct_part.objective);
-		if (!tell(j, LEAST_SHARE + (1.0 - LEAST_SHARE) * r / j->set->rounds, text))
+		if (!report_progress(j, LEAST_SHARE + (1.0 - LEAST_SHARE) * r / j->set->rounds, text))
 			break;
 		err = one_round(j, mu, out);
 	}

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "tree/tree_private.h"
+#include "tree/tree_columns.h"
 
 #define SEARCH_SHARE 8   /* lists of which one is so many times shorter are matched by searching */
 #define SHORT        256 /* features up to which the kernel's start and end cost more than its width gains */
@@ -74,25 +74,12 @@ static inline float short_sum(size_t n, const float *w, const float *x)
 	return sum;
 }
 
-/* First place in [from, n) whose index is not below `want`. */
-static inline size_t find(const uint32_t *index, size_t from, size_t n, uint32_t want)
-{
-	while (from < n) {
-		size_t middle = from + (n - from) / 2;
-		if (index[middle] < want)
-			from = middle + 1;
-		else
-			n = middle;
-	}
-	return from;
-}
-
 static float search_sum(size_t few, const uint32_t *few_index, const float *few_value, size_t many,
         const uint32_t *many_index, const float *many_value)
 {
 	float sum = 0.0f;
 	for (size_t i = 0, at = 0; i < few && at < many; i++) {
-		at = find(many_index, at, many, few_index[i]);
+		at = cop_tree_find(many_index, at, many, few_index[i]);
 		if (at < many && many_index[at] == few_index[i])
 			sum += few_value[i] * many_value[at];
 	}
@@ -124,7 +111,7 @@ static float sparse_sum(const cop_tree *tree, const cop_tree_line *line, const c
 	if (line->kind == COP_TREE_LINE_FULL)
 		return fetch_sum(row->nnz, row->index, row->value, line->w);
 	if (line->kind == COP_TREE_LINE_AXIS) {
-		size_t at = find(row->index, 0, row->nnz, line->at);
+		size_t at = cop_tree_find(row->index, 0, row->nnz, line->at);
 		return at < row->nnz && row->index[at] == line->at ? row->value[at] : 0.0f;
 	}
 	return match_sum(line->at, tree->index + (line->w - tree->weight), line->w, row->nnz, row->index, row->value);
@@ -194,20 +181,39 @@ size_t cop_tree_path(const cop_tree *tree, const cop_row *row, cop_tree_step *st
 
 /* ---- leaves ---- */
 
-/* A logit that sums may have carried out of range, brought back. */
-static inline float logit(const cop_tree *tree, size_t r, const cop_row *row)
+/* A logit that sums may have carried out of range, brought back; no number is the least. */
+static inline float in_range(float sum)
 {
-	return fminf(fmaxf(score(tree, r, row), -FLT_MAX), FLT_MAX);
+	if (!(sum > -FLT_MAX))
+		return -FLT_MAX;
+	return sum < FLT_MAX ? sum : FLT_MAX;
 }
 
-static void softmax_rows(const cop_tree *tree, size_t from, size_t to, const cop_row *row, float *out)
+/* Scores of the rows from r on, at most COP_TREE_COLUMNS_BLOCK of them, r being so many behind the leaf's first. Returns
+ * how many. */
+static size_t scores(const cop_tree *tree, size_t leaf, size_t r, const cop_row *row, float *out)
+{
+	const size_t rows = tree->leaf[leaf + 1] - r;
+	const size_t count = rows < COP_TREE_COLUMNS_BLOCK ? rows : COP_TREE_COLUMNS_BLOCK;
+	if (row == NULL || row->dense != NULL || !cop_tree_columns_has(tree->columns, leaf)) {
+		for (size_t i = 0; i < count; i++)
+			out[i] = score(tree, r + i, row);
+		return count;
+	}
+	(void)cop_tree_columns_scores(tree->columns, leaf, r - tree->leaf[leaf], row, out);
+	for (size_t i = 0; i < count; i++)
+		out[i] += tree->rows.bias[r + i];
+	return count;
+}
+
+static void softmax(const cop_tree *tree, size_t from, size_t to, float *out)
 {
 	float most = -FLT_MAX;
 	double sum = 0.0;
 	for (size_t r = from; r < to; r++) {
-		float s = logit(tree, r, row);
-		out[tree->output[r]] = s;
-		most = fmaxf(most, s);
+		float *o = &out[tree->output[r]];
+		*o = in_range(*o);
+		most = fmaxf(most, *o);
 	}
 	for (size_t r = from; r < to; r++) {
 		float *o = &out[tree->output[r]];
@@ -222,14 +228,16 @@ void cop_tree_leaf_outputs(const cop_tree *tree, size_t leaf, const cop_row *row
 {
 	COP_ASSERT(leaf <= tree->nodes.count && (row == NULL || row->d == tree->parts.d));
 	size_t from = tree->leaf[leaf], to = tree->leaf[leaf + 1], K = tree->parts.outputs;
+	float block[COP_TREE_COLUMNS_BLOCK];
 	if (to - from < K)
 		memset(out, 0, K * sizeof *out);
-	if (tree->parts.link == COP_TREE_LOGITS) {
-		softmax_rows(tree, from, to, row, out);
-		return;
+	for (size_t r = from, count; r < to; r += count) {
+		count = scores(tree, leaf, r, row, block);
+		for (size_t i = 0; i < count; i++)
+			out[tree->output[r + i]] = block[i];
 	}
-	for (size_t r = from; r < to; r++)
-		out[tree->output[r]] = score(tree, r, row);
+	if (tree->parts.link == COP_TREE_LOGITS)
+		softmax(tree, from, to, out);
 }
 
 size_t cop_tree_predict(const cop_tree *tree, const cop_row *row, float *out)
@@ -252,12 +260,15 @@ size_t cop_tree_leaf_class(const cop_tree *tree, size_t leaf, const cop_row *row
 {
 	COP_ASSERT(leaf <= tree->nodes.count && (row == NULL || row->d == tree->parts.d));
 	size_t from = tree->leaf[leaf], to = tree->leaf[leaf + 1], best = tree->output[from];
-	float most = logit(tree, from, row);
-	for (size_t r = from + 1; r < to; r++) {
-		float s = logit(tree, r, row);
-		if (s > most) {
-			most = s;
-			best = tree->output[r];
+	float block[COP_TREE_COLUMNS_BLOCK], most = -INFINITY;
+	for (size_t r = from, count; r < to; r += count) {
+		count = scores(tree, leaf, r, row, block);
+		for (size_t i = 0; i < count; i++) {
+			float s = in_range(block[i]);
+			if (s > most) {
+				most = s;
+				best = tree->output[r + i];
+			}
 		}
 	}
 	if (tree->parts.link == COP_TREE_LOGITS || to - from == tree->parts.outputs)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tree/tree_private.h"
+#include "tree/tree_columns.h"
 
 #define FULL_SHARE 4 /* in full from d / 4 entries on */
 #define FULL_LEAST 4 /* and at least so many */
@@ -28,6 +28,7 @@ void cop_tree_free(cop_tree *tree)
 	cop_mem_free(tree->full);
 	cop_mem_free(tree->node_numbers);
 	cop_mem_free(tree->leaf_numbers);
+	cop_tree_columns_free(tree->columns);
 	cop_mem_free(tree);
 }
 
@@ -190,7 +191,7 @@ cop_err cop_tree_settle(cop_tree *tree)
 	        tree->node_numbers == NULL || tree->leaf_numbers == NULL)
 		return COP_ENOMEM;
 	make_lines(tree);
-	return COP_OK;
+	return cop_tree_columns_new(tree, &tree->columns);
 }
 
 /* ---- from parts ---- */

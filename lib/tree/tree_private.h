@@ -38,6 +38,8 @@ typedef struct cop_tree_room {
 	float *bias;
 } cop_tree_room;
 
+typedef struct cop_tree_columns cop_tree_columns; /* tree/tree_columns.h */
+
 struct cop_tree {
 	cop_tree_parts parts; /* views of what follows */
 	cop_tree_room nodes, rows;
@@ -57,6 +59,7 @@ struct cop_tree {
 	float *full;          /* vectors of many but not all features, written out */
 	size_t *node_numbers; /* parameters of each node, and of each leaf */
 	size_t *leaf_numbers;
+	cop_tree_columns *columns; /* NULL: no leaf has any */
 	const cop_kernel *kernel;
 };
 
@@ -64,6 +67,19 @@ typedef struct cop_tree_size {
 	size_t nodes, rows;
 	size_t node_entries, row_entries;
 } cop_tree_size;
+
+/* First place in [from, n) of ascending indices whose index is not below `want`. */
+static inline size_t cop_tree_find(const uint32_t *index, size_t from, size_t n, uint32_t want)
+{
+	while (from < n) {
+		size_t middle = from + (n - from) / 2;
+		if (index[middle] < want)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
+}
 
 /* A tree whose arrays are there and empty; free with cop_tree_free. COP_EINVAL: more than COP_TREE_MAX_NODES nodes, or
  * no row. COP_ENOMEM. */

@@ -2,17 +2,20 @@
  * what comes before what it needs is skipped at first and read from its place once that is known. */
 #include "wire/wire_context.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "wire/wire_put.h"
 
 /* The last two are an apprentice's. */
-enum { ID, X, C, MASK, ORDER, PROBABILITIES, T, DEFER, SRC, N, SEQ, A, P, KEYS };
-#define OWN_KEYS A
+enum { ID, X, C, MASK, NAMES, ORDER, PROBABILITIES, T, DEFER, SRC, N, SEQ, A, P, KEYS };
+#define OWN_KEYS  A
+#define NAME_MOST 64                /* bytes of a candidate's name */
+#define LOOKS     ((size_t)1 << 20) /* at names for one mask; beyond, the loop would be held up for long */
 
-static const char *const names[KEYS] = { "id", "x", "c", "mask", "order", "probabilities", "t", "defer", "src", "n",
-	"seq", "a", "p" };
+static const char *const names[KEYS] = { "id", "x", "c", "mask", "names", "order", "probabilities", "t", "defer", "src",
+	"n", "seq", "a", "p" };
 
 /* What is being decoded. */
 typedef struct reading {
@@ -21,6 +24,7 @@ typedef struct reading {
 	cop_wire_context *out;
 	cop_wire_cursor mask; /* of candidates: read when their number is known */
 	cop_wire_cursor c;    /* of candidates that came before x and wait for it; at NULL: none */
+	cop_wire_cursor a;    /* a candidate's name: found when the names are known; at NULL: none */
 } reading;
 
 static cop_err read_t(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
@@ -52,6 +56,16 @@ static cop_err read_mask(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fa
 	return COP_OK;
 }
 
+/* Those of a model that does not rank mean nothing. */
+static cop_err read_names(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
+{
+	if (r->shape->max_candidates != 0)
+		r->out->names = *cursor;
+	cop_err err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	return err == COP_OK ? COP_OK
+	                     : cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "names", "an array of texts");
+}
+
 static cop_err read_candidates(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	cop_wire_context *out = r->out;
@@ -77,13 +91,17 @@ static cop_err read_x(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault
 }
 
 /* Whether there is such an arm is looked at when the candidates are known. */
-static cop_err read_a(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
+static cop_err read_a(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	uint64_t a;
-	cop_err err = cop_wire_cursor_unsigned(cursor, &a);
+	if (r->shape->max_candidates != 0 && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_STRING) {
+		r->a = *cursor;
+		return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	}
+	cop_err err = cop_wire_features_read_action(cursor, r->shape, &a, fault);
 	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "a", "an arm's number");
-	out->a = a < UINT32_MAX ? (uint32_t)a : UINT32_MAX;
+		return err;
+	r->out->a = a < UINT32_MAX ? (uint32_t)a : UINT32_MAX;
 	return COP_OK;
 }
 
@@ -112,6 +130,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return read_candidates(cursor, r, fault);
 	case MASK:
 		return read_mask(cursor, r, fault);
+	case NAMES:
+		return read_names(cursor, r, fault);
 	case ORDER:
 		return read_flag(cursor, "order", &out->order, fault);
 	case PROBABILITIES:
@@ -125,7 +145,7 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 	case N:
 		return cop_wire_read_n(cursor, &out->source, fault);
 	case A:
-		return read_a(cursor, out, fault);
+		return read_a(cursor, r, fault);
 	case P:
 		return cop_wire_read_p(cursor, &out->p, fault);
 	default:
@@ -140,9 +160,99 @@ static void start(reading *r)
 	*r->out = (cop_wire_context){ .mask = masked ? r->workspace->mask : NULL, .arms = shape->arms };
 }
 
+bool cop_wire_context_name(const cop_wire_context *context, size_t candidate, const char **text, size_t *length)
+{
+	size_t count;
+	cop_wire_cursor at = context->names;
+	if (at.at == NULL || cop_wire_cursor_array(&at, &count) != COP_OK || candidate >= count)
+		return false;
+	for (size_t i = 0; i <= candidate; i++)
+		if (cop_wire_cursor_string(&at, text, length) != COP_OK)
+			return false;
+	return true;
+}
+
+/* One text of 1 to 64 bytes for each candidate. */
+static cop_err check_names(const reading *r, cop_wire_fault *fault)
+{
+	const char *text;
+	size_t count = 0, length = 0;
+	const cop_wire_context *out = r->out;
+	cop_wire_cursor at = out->names;
+	if (at.at == NULL || out->candidates == 0)
+		return COP_OK;
+	if (cop_wire_cursor_array(&at, &count) != COP_OK || count != out->candidates)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "names: expected an array of %zu texts, one for each candidate", out->candidates);
+	for (size_t i = 0; i < count; i++)
+		if (cop_wire_cursor_string(&at, &text, &length) != COP_OK || length < 1 || length > NAME_MOST)
+			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+			        "names[%zu]: expected a text of 1 to %d bytes", i, NAME_MOST);
+	return COP_OK;
+}
+
+/* The first candidate of the name at the cursor, which is behind it afterwards. One walk over the names, which were
+ * checked. */
+static cop_err find_named(
+        const reading *r, cop_wire_cursor *cursor, const char *key, size_t *out, cop_wire_fault *fault)
+{
+	const char *text, *name;
+	size_t length, size, count = 0;
+	cop_wire_cursor names_at = r->out->names;
+	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, key, "a candidate's name");
+	if (names_at.at != NULL && cop_wire_cursor_array(&names_at, &count) != COP_OK)
+		count = 0;
+	for (*out = 0; *out < count && cop_wire_cursor_string(&names_at, &name, &size) == COP_OK; ++*out)
+		if (size == length && memcmp(name, text, size) == 0)
+			return COP_OK;
+	char clean[NAME_MOST + 1];
+	cop_wire_text_clean(clean, sizeof clean, text, length);
+	return cop_wire_fault_set(
+	        fault, COP_WIRE_BAD_REQUEST, "%s: \"%s\" is none of the candidates' names", key, clean);
+}
+
+/* A mask that lists the eligible candidates' names; false: it is another one. */
+static bool lists_names(const reading *r, size_t *count, cop_wire_cursor *inner)
+{
+	*inner = r->mask;
+	return r->out->names.at != NULL && cop_wire_cursor_peek(inner) == COP_WIRE_TYPE_ARRAY &&
+	       cop_wire_cursor_array(inner, count) == COP_OK && *count > 0 &&
+	       cop_wire_cursor_peek(inner) == COP_WIRE_TYPE_STRING;
+}
+
+static cop_err read_named_mask(reading *r, size_t count, cop_wire_cursor *inner, cop_wire_fault *fault)
+{
+	if (count * r->out->candidates > LOOKS)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "mask: %zu names among %zu candidates are too many to look for; expected booleans or bits",
+		        count, r->out->candidates);
+	memset(r->workspace->mask, 0, r->out->candidates);
+	for (size_t i = 0; i < count; i++) {
+		char key[32];
+		size_t candidate = 0;
+		(void)snprintf(key, sizeof key, "mask[%zu]", i);
+		cop_err err = find_named(r, inner, key, &candidate, fault);
+		if (err != COP_OK)
+			return err;
+		if (r->workspace->mask[candidate] != 0)
+			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%s: the name stands twice", key);
+		r->workspace->mask[candidate] = 1;
+	}
+	return COP_OK;
+}
+
 static cop_err finish_mask(reading *r, cop_wire_fault *fault)
 {
 	const cop_wire_context *out = r->out;
+	size_t count = 0;
+	cop_wire_cursor inner;
+	cop_err err = check_names(r, fault);
+	if (err != COP_OK)
+		return err;
+	if (out->has_mask && out->candidates > 0 && lists_names(r, &count, &inner))
+		return read_named_mask(r, count, &inner, fault);
 	if (r->shape->max_candidates != 0 && out->has_mask && out->candidates > 0)
 		return cop_wire_features_read_candidates_mask(&r->mask, out->candidates, r->workspace, fault);
 	if (!out->has_mask && out->arms != 0)
@@ -174,6 +284,11 @@ static cop_err finish_observed(const cop_wire_keys *keys, reading *r)
 		        "%s: missing; the model is an apprentice, which does not decide: expected a and p, the action "
 		        "that was decided and its propensity",
 		        (keys->seen & 1U << A) == 0 ? "a" : "p");
+	size_t named = 0;
+	cop_err err = r->a.at == NULL ? COP_OK : find_named(r, &r->a, "a", &named, fault);
+	if (err != COP_OK)
+		return err;
+	out->a = r->a.at == NULL ? out->a : (uint32_t)named;
 	if (out->a >= out->arms)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "a: got %lu, expected %s below %zu (they count from 0)", (unsigned long)out->a,

@@ -19,6 +19,7 @@ typedef struct cop_wire_context {
 	size_t arms;              /* the shape's; of a model that ranks: candidates */
 	const cop_row *candidate; /* candidates of them; decoded: workspace->candidate */
 	size_t candidates;        /* 0: none */
+	cop_wire_cursor names;    /* of the candidates, one text each, in the message; at NULL: they have none */
 	bool order;               /* the sender wants all candidates in their order, too */
 	bool probabilities;       /* and the probability of each arm or candidate */
 	bool has_t;
@@ -49,6 +50,9 @@ typedef enum cop_wire_form {
 /* Appends the context as one map; what is not set is left out, so this writes explain's body too. A sparse x becomes a
  * map of indices, the mask a bit set. Failure: bytes->err. */
 void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop_wire_form form);
+
+/* The candidate's name (borrowed from the message, not terminated); false: it has none. */
+bool cop_wire_context_name(const cop_wire_context *context, size_t candidate, const char **text, size_t *length);
 
 /* Parts of it that feedback shares. */
 void cop_wire_features_put(cop_bytes *bytes, const cop_row *x, cop_wire_form form);

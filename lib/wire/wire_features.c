@@ -461,6 +461,40 @@ cop_err cop_wire_features_read_candidate(cop_wire_cursor *cursor, const cop_wire
 	return err;
 }
 
+/* The name at the cursor, which stands at path in the message, as an arm. */
+static cop_err named_arm(
+        cop_wire_cursor *cursor, const cop_name_table *names, const char *path, uint32_t *arm, cop_wire_fault *fault)
+{
+	const char *name;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(cursor, &name, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, path, "an arm's name");
+	*arm = cop_name_table_find(names, 0, name, length);
+	if (*arm != COP_NAME_NONE)
+		return COP_OK;
+	char clean[80];
+	cop_wire_text_clean(clean, sizeof clean, name, length);
+	return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%s: no arm has the name \"%s\"", path, clean);
+}
+
+cop_err cop_wire_features_read_action(
+        cop_wire_cursor *cursor, const cop_wire_shape *shape, uint64_t *out, cop_wire_fault *fault)
+{
+	const cop_name_table *names = shape->arm_names;
+	if (names != NULL && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_STRING) {
+		uint32_t arm = 0;
+		cop_err err = named_arm(cursor, names, "a", &arm, fault);
+		*out = arm;
+		return err;
+	}
+	cop_err err = cop_wire_cursor_unsigned(cursor, out);
+	if (err == COP_OK)
+		return COP_OK;
+	return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "a",
+	        names != NULL ? "an arm's number or name" : "an arm's number");
+}
+
 static cop_err mask_bits(
         const uint8_t *bits, size_t length, size_t arms, const char *what, uint8_t *mask, cop_wire_fault *fault)
 {
@@ -502,6 +536,26 @@ static cop_err mask_array(
 	return COP_OK;
 }
 
+/* The count names of eligible arms; as many arms as the table has names. */
+static cop_err mask_names(
+        cop_wire_cursor *cursor, size_t count, const cop_name_table *names, uint8_t *mask, cop_wire_fault *fault)
+{
+	memset(mask, 0, names->count);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t arm = 0;
+		char path[40];
+		(void)snprintf(path, sizeof path, "mask[%zu]", i);
+		cop_err err = named_arm(cursor, names, path, &arm, fault);
+		if (err != COP_OK)
+			return err;
+		if (mask[arm] != 0)
+			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+			        "%s: the name stands twice, expected each name once", path);
+		mask[arm] = 1;
+	}
+	return COP_OK;
+}
+
 static cop_err read_mask(cop_wire_cursor *cursor, size_t count, uint8_t *mask, const char *what, cop_wire_fault *fault)
 {
 	size_t length;
@@ -527,6 +581,16 @@ cop_err cop_wire_features_read_mask(cop_wire_cursor *cursor, const cop_wire_shap
 {
 	if (shape->arms == 0)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: the model has no arms");
+	if (shape->arm_names != NULL && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_ARRAY) {
+		cop_wire_cursor inner = *cursor;
+		size_t count = 0;
+		cop_err err = cop_wire_cursor_array(&inner, &count);
+		if (err == COP_OK && count > 0 && cop_wire_cursor_peek(&inner) == COP_WIRE_TYPE_STRING) {
+			err = mask_names(&inner, count, shape->arm_names, workspace->mask, fault);
+			*cursor = inner;
+			return err;
+		}
+	}
 	return read_mask(cursor, shape->arms, workspace->mask, "arm", fault);
 }
 

@@ -9,6 +9,7 @@
 #ifndef COP_WIRE_WIRE_FEATURES_H
 #define COP_WIRE_WIRE_FEATURES_H
 
+#include "base/name_table.h"
 #include "linalg/row.h"
 #include "wire/wire_code.h"
 #include "wire/wire_cursor.h"
@@ -24,6 +25,7 @@ typedef struct cop_wire_shape {
 	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */
 	bool apprentice;           /* an existing system decides: contexts carry its a and p, unknown keys otherwise */
 	cop_wire_naming *naming;   /* kept: of this dimension, for so many candidates; NULL: none */
+	const cop_name_table *arm_names; /* kept: tag 0, a name's number is the arm's; NULL: arms have no names */
 } cop_wire_shape;
 
 /* Arrays of the caller, at least as long as said; those that the shape does not need may be NULL. */
@@ -59,9 +61,14 @@ COP_CHECK cop_err cop_wire_features_read_candidates(cop_wire_cursor *cursor, con
 COP_CHECK cop_err cop_wire_features_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
 
-/* `mask` at the cursor into workspace->mask (0 or 1 per arm): an array of `arms` booleans or 0/1, or a binary bit set
- * of ceil(arms / 8) bytes, lowest bit first, spare bits 0. At least one arm must be eligible. COP_EFORMAT, with the
- * fault filled (bad_request). */
+/* `a` at the cursor: the number of an arm or candidate, of any size, or the name of an arm. COP_EFORMAT, with the fault
+ * filled (bad_request): a wrong type, or a name that no arm has. */
+COP_CHECK cop_err cop_wire_features_read_action(
+        cop_wire_cursor *cursor, const cop_wire_shape *shape, uint64_t *out, cop_wire_fault *fault);
+
+/* `mask` at the cursor into workspace->mask (0 or 1 per arm): an array of `arms` booleans or 0/1, a binary bit set of
+ * ceil(arms / 8) bytes, lowest bit first, spare bits 0, or an array of the names of the eligible arms, each once. At
+ * least one arm must be eligible. COP_EFORMAT, with the fault filled (bad_request). */
 COP_CHECK cop_err cop_wire_features_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_fault *fault);
 /* The same for `count` candidates. */

@@ -51,9 +51,9 @@ static cop_err read_a(
         cop_wire_cursor *cursor, const cop_wire_shape *shape, cop_wire_feedback *out, cop_wire_fault *fault)
 {
 	uint64_t a;
-	cop_err err = cop_wire_cursor_unsigned(cursor, &a);
+	cop_err err = cop_wire_features_read_action(cursor, shape, &a, fault);
 	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "a", "an arm's number");
+		return err;
 	bool ranks = shape->max_candidates != 0;
 	size_t arms = ranks ? shape->max_candidates : shape->arms;
 	if (a >= arms)

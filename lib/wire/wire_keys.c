@@ -256,10 +256,11 @@ void cop_wire_envelope(const void *body, size_t length, cop_event_id *id, cop_wi
 	while (cop_wire_keys_next(&keys, &which) == COP_OK) {
 		cop_wire_cursor value =
 		        cursor; /* a refused value may leave its cursor anywhere; the walk goes on behind it */
-		if (which == 0)
+		if (which == 0 && id->kind == 0)
 			(void)!cop_wire_read_id(&value, id, NULL);
-		else
+		else if (which == 1 && seq->length == 0)
 			(void)!cop_wire_read_seq(&value, seq, NULL);
+		keys.seen = 0; /* a key that comes twice may be what is wrong; the other one may stand behind it */
 		if (cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH - 1) != COP_OK)
 			return;
 	}

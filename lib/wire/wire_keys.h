@@ -69,7 +69,7 @@ COP_CHECK cop_err cop_wire_plain_decode(const void *body, size_t length, cop_wir
 void cop_wire_read_source(const void *body, size_t length, cop_wire_source *out);
 
 /* id and seq of a message that could not be decoded, so that the error reply can carry them: whatever of the two can
- * be read is filled, the other is left empty (kind 0, length 0). Never fails. */
+ * be read is filled, by the first if it comes twice; the other is left empty (kind 0, length 0). Never fails. */
 void cop_wire_envelope(const void *body, size_t length, cop_event_id *id, cop_wire_seq *seq);
 
 #endif

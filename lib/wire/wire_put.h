@@ -90,6 +90,11 @@ static inline void cop_wire_put_key_double(cop_bytes *bytes, const char *key, do
 	cop_wire_put_double(bytes, value);
 }
 
+static inline void cop_wire_put_key_string(cop_bytes *bytes, const char *key, const char *text, size_t length)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_string(bytes, text, length);
+}
 static inline void cop_wire_put_key_text(cop_bytes *bytes, const char *key, const char *value)
 {
 	cop_wire_put_text(bytes, key);

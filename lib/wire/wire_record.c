@@ -31,11 +31,12 @@ enum {
 	PROMOTION,
 	CRC,
 	OWN,
+	OWNER,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -99,6 +100,8 @@ static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 		put_mask(bytes, r->mask, r->arms);
 	if (r->defer)
 		cop_wire_put_key_bool(bytes, "defer", true);
+	if (r->owner != 0)
+		cop_wire_put_key_unsigned(bytes, "w", r->owner);
 	if (r->values) {
 		cop_wire_put_key_double(bytes, "y", r->y);
 		cop_wire_put_key_signed(bytes, "u", r->u);
@@ -261,6 +264,10 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		out->observed = true;
 		err = cop_wire_cursor_double(cursor, &out->own_p);
 		return err == COP_OK && !(out->own_p >= 0.0 && out->own_p <= 1.0) ? COP_EFORMAT : err;
+	case OWNER:
+		err = cop_wire_cursor_unsigned(cursor, &word);
+		out->owner = (uint32_t)word;
+		return err == COP_OK && (word == 0 || word > UINT32_MAX) ? COP_EFORMAT : err;
 	case TIME:
 		return cop_wire_cursor_double(cursor, &out->time);
 	default:

@@ -63,6 +63,7 @@ typedef struct cop_wire_record {
 	int8_t u;
 	uint64_t rev;
 	bool defer;
+	uint32_t owner; /* decision: whose it is (online/pending.h); 0: nobody's in particular */
 	float prediction[COP_WIRE_RECORD_PREDICTIONS];
 	unsigned predictions;
 	double loss[2]; /* feedback, as sent */

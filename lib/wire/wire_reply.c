@@ -23,7 +23,7 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 	} else {
 		cop_wire_put_key_unsigned(bytes, "a", action->a);
 		if (action->arm != NULL)
-			cop_wire_put_key_text(bytes, "arm", action->arm);
+			cop_wire_put_key_string(bytes, "arm", action->arm, action->arm_length);
 		cop_wire_put_key_double(bytes, "p", action->p);
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);

@@ -104,7 +104,7 @@ static void play(run *r, cop_learner *learner, size_t events, cop_rng *rng, figu
 		const cop_row row = { .d = FEATURES, .dense = r->x };
 		if (cop_learner_decide(learner, &row, NULL, &d) != COP_OK)
 			stop("no decision");
-		cop_policy_view view = cop_learner_viewed(learner);
+		cop_policy_view view = cop_learner_last_policy(learner);
 		double loss = cop_rng_unit(rng) < r->expected[d.arm] ? 1.0 : 0.0;
 		for (size_t k = 0; k < r->world->arms; k++) {
 			out->least = fmin(out->least, view.p[k]);

@@ -353,10 +353,10 @@ class Visit:
     def __init__(self, d, fault, ledger):
         self.d, self.fault, self.ledger = d, fault, ledger
 
-    def answered(self):
+    def answered(self, client=None):
         """Whether an answer comes. If not, the fault ends here."""
         memory = self.fault.get("kinds") == MEMORY
-        if self.client.socket.poll(self.PATIENCE if memory else 1000 * service.DEADLINE):
+        if (client or self.client).socket.poll(self.PATIENCE if memory else 1000 * service.DEADLINE):
             return True
         assert memory, "no answer"
         self.fault.end()
@@ -398,9 +398,10 @@ class Visit:
                 status, reply = self.client.receive()
                 assert status == "ok" or reply["code"] in ("not_durable", "internal"), reply
                 request.take(status, reply)
-        self.client.send("checkpoint")
-        if self.answered():
-            self.client.receive()
+        saver = self.d.admin()
+        saver.send("checkpoint")
+        if self.answered(saver):
+            saver.receive()
 
     def run(self, end):
         """end: how it ends, "stop", "heal" or "kill". False: it did not start."""

@@ -82,7 +82,7 @@ def test_backup_whose_files_fail_names_the_reason_and_leaves_no_half_a_copy(daem
     copy = tmp_path / "kopie"
 
     def backup():
-        command = [service.program("COPPICE"), "ctl", "--endpoint", d.ipc("requests"), "backup", str(copy)]
+        command = [service.program("COPPICE"), "ctl", "--endpoint", d.ipc("admin"), "backup", str(copy)]
         return subprocess.run(command, env={**os.environ, **fault.env}, capture_output=True, text=True,
                               timeout=service.DEADLINE)
 

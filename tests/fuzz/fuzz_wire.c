@@ -64,8 +64,14 @@ static void name_shapes(void)
 {
 	static const char *const names[FEATURES] = { "a", "b", "c^d", "e", "" };
 	static const char *const pairs[] = { "ab", "::" };
+	static const char arms[ARMS][2] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k" };
+	static cop_name_table table;
+	const cop_name_prefix none = { 0 };
 	if (shapes[0].naming != NULL)
 		return;
+	for (uint32_t i = 0, arm; i < ARMS; i++)
+		check(cop_name_table_add(&table, 0, none, arms[i], 1, &arm) == COP_OK && arm == i);
+	shapes[0].arm_names = &table;
 	check(cop_wire_names_new_list(names, FEATURES, CANDIDATES, &shapes[0].naming) == COP_OK);
 	check(cop_wire_names_new_list(names, FEATURES, CANDIDATES, &ranking[0].naming) == COP_OK);
 	ranking[0].naming->strict = false;
@@ -137,6 +143,11 @@ static void check_context(const cop_wire_context *c, const cop_wire_shape *shape
 	check(c->arms == 0 || eligible > 0);
 	check(c->arms == (shape->max_candidates != 0 ? c->candidates : shape->arms));
 	check_candidates(c->candidate, c->candidates, shape);
+	for (size_t i = 0; i < c->candidates && c->names.at != NULL; i++) {
+		const char *name = NULL;
+		size_t length = 0;
+		check(cop_wire_context_name(c, i, &name, &length) && length >= 1 && length <= 64);
+	}
 	check(c->id.kind == 0 || (c->id.length >= 1 && c->id.length <= COP_EVENT_ID_MAX));
 	check(c->seq.length <= COP_WIRE_SEQ_MAX && isfinite(c->t));
 	if (c->has_x)

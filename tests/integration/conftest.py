@@ -98,10 +98,15 @@ def unpack(data):
     return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
 
 
-class Client:
-    """One socket to the requests endpoint. kind: zmq.DEALER (default) or zmq.REQ."""
+ADMINISTRATION = ("checkpoint", "reload", "refit", "promote", "rollback", "freeze")
 
-    def __init__(self, context, endpoint, kind=zmq.DEALER, **options):
+
+class Client:
+    """One socket to the requests endpoint. kind: zmq.DEALER (default) or zmq.REQ. With the endpoint of administration its
+    verbs go there, by a second socket."""
+
+    def __init__(self, context, endpoint, kind=zmq.DEALER, admin=None, **options):
+        self.context, self.admin, self.options, self.administrator = context, admin, options, None
         self.socket = context.socket(kind)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.setsockopt(zmq.RECONNECT_IVL, 10)
@@ -126,6 +131,9 @@ class Client:
 
     def request(self, verb, model="", body=NOTHING):
         """(status, decoded body)"""
+        if verb in ADMINISTRATION and self.admin:
+            self.administrator = self.administrator or Client(self.context, self.admin, **self.options)
+            return self.administrator.request(verb, model, body)
         self.send(verb, model, body)
         return self.receive()
 
@@ -161,6 +169,8 @@ class Client:
 
     def close(self):
         self.socket.close()
+        if self.administrator:
+            self.administrator.close()
 
 
 class Daemon:
@@ -186,6 +196,8 @@ class Daemon:
     def write_config(self, text):
         if "sockets {" not in text:
             text += section("sockets", {"requests": [self.ipc("requests")]})
+        if "admin = {" not in text:  # the state folder's path may be too long
+            text = text.replace("sockets {", f"sockets {{ admin = {quote([self.ipc('admin')])}", 1)
         if "enabled = true" in text and "refit_cpu_share" not in text:  # refits are tested without rests between them
             text = "refit_cpu_share = 1\n" + text
         if "state_dir" not in text:
@@ -209,10 +221,14 @@ class Daemon:
         client.close()
         return self
 
-    def client(self, kind=zmq.DEALER, endpoint=None, **options):
-        client = Client(self.context, endpoint or self.ipc("requests"), kind, **options)
+    def client(self, kind=zmq.DEALER, endpoint=None, admin=None, **options):
+        client = Client(self.context, endpoint or self.ipc("requests"), kind, admin or self.ipc("admin"), **options)
         self.clients.append(client)
         return client
+
+    def admin(self):
+        """A client of the endpoint of administration alone."""
+        return self.client(endpoint=self.ipc("admin"))
 
     def socket(self, kind, connect=None, bind=None, **options):
         """A stream's socket; options as SNDHWM=0."""
@@ -283,7 +299,7 @@ def spoiled(one, verb, spoil):
     """An endpoint that passes requests on to a daemon, and the answers to one verb through spoil."""
     front = one.context.socket(zmq.ROUTER)
     port = front.bind_to_random_port("tcp://127.0.0.1")
-    back = one.client()
+    back = one.admin()
     stop = threading.Event()
 
     def serve():

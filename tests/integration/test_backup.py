@@ -25,7 +25,7 @@ def backup(endpoint, folder, *args, status=0):
 
 
 def backup_json(one, folder):
-    out = backup(one.ipc("requests"), folder, "--json")
+    out = backup(one.ipc("admin"), folder, "--json")
     assert out.count("\n") == 1
     return json.loads(out)
 
@@ -121,7 +121,7 @@ def test_backup_without_a_journal_starts_with_one(daemon, tmp_path):
 def test_text_tells_what_was_copied(daemon, tmp_path):
     one = daemon()
     (tmp_path / "empty").mkdir()
-    out = backup(one.ipc("requests"), tmp_path / "empty")
+    out = backup(one.ipc("admin"), tmp_path / "empty")
     lines = dict(line.split(None, 1) for line in out.splitlines())
     assert lines["folder"] == str(tmp_path / "empty") and lines["sequence"] == "1" and lines["segments"] == "1"
     assert len(files(tmp_path / "empty")) == 2
@@ -146,7 +146,7 @@ def test_backup_under_load_has_all_that_was_answered_before(daemon, tmp_path, mo
         client.close()
 
     def checkpoints(stop):  # so that files are removed all the time
-        client = Client(one.context, one.ipc("requests"))
+        client = Client(one.context, one.ipc("admin"))
         while not stop.wait(0.02):
             client.ok("checkpoint")
         client.close()
@@ -177,11 +177,11 @@ def test_folder_that_is_not_empty_stays_as_it_is(daemon, tmp_path):
     one = daemon()
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("mine")
-    assert "is not empty" in backup(one.ipc("requests"), tmp_path / "full", status=1)
+    assert "is not empty" in backup(one.ipc("admin"), tmp_path / "full", status=1)
     assert files(tmp_path / "full") == ["mine"]
-    assert "is not empty" in backup(one.ipc("requests"), one.state, status=1)
-    assert "Not a directory" in backup(one.ipc("requests"), tmp_path / "full" / "mine", status=1)
-    assert "No such file" in backup(one.ipc("requests"), tmp_path / "missing" / "copy", status=1)
+    assert "is not empty" in backup(one.ipc("admin"), one.state, status=1)
+    assert "Not a directory" in backup(one.ipc("admin"), tmp_path / "full" / "mine", status=1)
+    assert "No such file" in backup(one.ipc("admin"), tmp_path / "missing" / "copy", status=1)
 
 
 def test_wrong_usage_is_status_2(tmp_path):
@@ -204,12 +204,12 @@ def test_damaged_journal_is_told_and_leaves_no_backup(daemon, tmp_path):
     with open(segment, "r+b") as file:
         file.seek(2000)
         file.write(b"\xff" * 16)
-    err = backup(one.ipc("requests"), tmp_path / "copy", status=1)
+    err = backup(one.ipc("admin"), tmp_path / "copy", status=1)
     assert f"record {committed} was written" in err and "coppice journal verify" in err
     assert "damaged at offset" in err
     assert not (tmp_path / "copy").exists()
     (tmp_path / "empty").mkdir()
-    backup(one.ipc("requests"), tmp_path / "empty", status=1)
+    backup(one.ipc("admin"), tmp_path / "empty", status=1)
     assert list((tmp_path / "empty").iterdir()) == []
 
 
@@ -280,7 +280,7 @@ def test_segments_that_are_gone_for_good_are_told(daemon, tmp_path):
     one = daemon(model())
     client = one.client()
     grow(client)
-    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("requests"), "backup", str(tmp_path / "copy")]
+    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("admin"), "backup", str(tmp_path / "copy")]
     for attempt in range(20):  # the daemon may see it first, within a second, and begin a segment
         shutil.move(one.state / "journal", tmp_path / f"aside-{attempt}")
         (one.state / "journal").mkdir()

@@ -6,29 +6,23 @@ import json
 import os
 import re
 import subprocess
-import threading
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, model, program, section
+import zmq
+from client_kills import KILLS, each_once, visit
+from conftest import DEADLINE, model, section, wait_for
 from npm_packages import installed
+from test_curve import Keys
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "node"
-KILLS = 100 if os.environ.get("COPPICE_TORTURE") else 10
 
 
 @pytest.fixture
 def client():
     files = [str(path.relative_to(CLIENT)) for folder in ("lib", "test") for path in (CLIENT / folder).iterdir()]
     return installed(CLIENT, "clients/node", "README.md", "tsconfig.json", *files)
-
-
-def records(one, *args):
-    command = [program("COPPICE"), "journal", "dump", str(one.state), "--json", *args]
-    text = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def run(client, *command, **variables):
@@ -60,6 +54,18 @@ def test_client_of_a_live_daemon(daemon, client):
     assert count(output, "pass") >= 7 and count(output, "fail") == 0
 
 
+@pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
+def test_client_over_curve(daemon, client, tmp_path):
+    keys = Keys(daemon, tmp_path, {"shop": "decide,feedback,read m"}, model_options={"unheard_age": "1h"})
+    public, secret = (key.decode() for key in keys.pairs["shop"])
+    output = run(
+        client, "node", "--test", "test/curve.test.js", COPPICE_SERVER_KEY=keys.public.decode(), COPPICE_PUBLIC_KEY=public,
+        COPPICE_SECRET_KEY=secret, **{f"COPPICE_{name.upper()}": keys.endpoint(name) for name in keys.ports})
+    assert count(output, "pass") >= 4 and count(output, "fail") == 0
+    wait_for(lambda: keys.local.model()["learned"] == 3, "the feedback")
+    assert keys.local.model()["decisions"] == 3 and keys.local.model("n")["decisions"] == 0
+
+
 def test_client_types_are_those_that_it_has(client):
     run(client, "node_modules/.bin/tsc", "--noEmit", "-p", ".")
 
@@ -73,34 +79,11 @@ def test_client_is_packed_with_what_it_needs(client, tmp_path):
 
 def test_client_over_kills_loses_nothing_and_does_nothing_twice(daemon, client):
     one = daemon(model(reward_window="1h", pending_max=1000000))
-    command = ["node", "test/kills.js", one.ipc("requests"), "m"]
-    with open(one.folder / "err", "wb") as err, subprocess.Popen(
-            command, cwd=client, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=err, text=True) as process:
-        killer = threading.Timer(DEADLINE * (1 + KILLS / 10), process.kill)
-        killer.start()
-        try:
-            for _ in range(KILLS):
-                assert process.stdout.readline(), (one.folder / "err").read_text()
-                one.kill()
-                one.start()
-            process.stdin.write("stop\n")
-            process.stdin.flush()
-            last = process.stdout.read().splitlines()[-1]
-            assert process.wait(DEADLINE) == 0, (one.folder / "err").read_text()
-        finally:
-            killer.cancel()
-            process.kill()
-    got = json.loads(last)
+    got = visit(one, ["node", "test/kills.js", one.ipc("requests"), "m"], cwd=client)
     ids = sorted(got["ids"])
     assert len(ids) > 100 * KILLS / 2 and ids == list(range(len(ids)))
     assert set(got["results"]) <= {"applied", "duplicate"}, got["results"]
-    state = one.client().model()
-    assert (state["learned"], state["pending"]) == (len(ids), 0)
-    one.stop()
-    decisions = Counter(record["id"] for record in records(one, "--type", "decision"))
-    assert sorted(decisions) == ids and set(decisions.values()) == {1}
-    applied = Counter(record["id"] for record in records(one, "--type", "feedback") if record["r"] == 0)
-    assert sorted(applied) == ids and set(applied.values()) == {1}
+    each_once(one, len(ids))
 
 
 def test_express_example_decides_and_learns(daemon, client):

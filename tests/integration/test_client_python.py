@@ -52,15 +52,34 @@ def test_features_in_every_form_are_the_same_context(daemon, client):
 
 
 def test_other_verbs(daemon, client):
-    ours = client(daemon(model(reward_window="1h")))
+    one = daemon(model(reward_window="1h"))
+    ours = client(one)
     action = ours.decide("m", [0, 1, 2], defer=True, probabilities=True, mask=[True, False, True], t=17)
     assert action.probabilities[1] == 0 and sum(action.probabilities) == pytest.approx(1)
     assert ours.explain("m", id=action.id)["a"] == action.a
     assert [ours.activate("m", action.id).result for _ in range(2)] == ["applied", "duplicate"]
     assert ours.status()["models"][0]["pending"] == ours.status("m")["models"][0]["pending"] == 1
-    assert ours.request("checkpoint")["sequence"] >= 1
+    with pytest.raises(coppice.Forbidden, match="checkpoint is administration; expected at ipc://"):
+        ours.request("checkpoint")
+    with coppice.Client(one.ipc("admin")) as administrator:
+        assert administrator.request("checkpoint")["sequence"] >= 1
     with pytest.raises(coppice.UnknownVerb):
         ours.request("dance")
+
+
+def test_arms_by_name(daemon, client, tmp_path):
+    names = tmp_path / "arms.txt"
+    names.write_text("left\nmiddle\nright\n")
+    ours = client(daemon(model(arm_names=names) + model("a", arm_names=names, apprentice=True) + model("n")))
+    action = ours.decide("m", [0, 1, 2], mask=["middle"])
+    assert (action.a, action.arm) == (1, "middle")
+    assert ours.explain("m", x=[0, 1, 2], mask=["right"])["a"] == 2
+    assert ours.feedback("m", "own", 0.5, x=[0, 1, 2], a="right", p=0.5).result == "applied"
+    seen = ours.decide("a", [0, 1, 2], observed=("left", 0.5))
+    assert (seen.a, seen.arm, seen.p) == (0, "left", 0.5)
+    with pytest.raises(coppice.BadRequest):
+        ours.decide("m", [0, 1, 2], mask=["up"])
+    assert ours.decide("n", [0, 1, 2]).arm is None
 
 
 def test_rank_values_and_apprentice(daemon, client):

@@ -17,9 +17,11 @@ def run(*command, **more):
     return done.stdout
 
 
-def test_mypy_strict(tmp_path):
+@pytest.mark.parametrize("version", ["3.9", "3.11", "3.13"])
+def test_mypy_strict(tmp_path, version):
+    """The oldest Python, and those of Debian 12 and 13."""
     pytest.importorskip("mypy")
-    run(sys.executable, "-m", "mypy", "--strict", "--python-version", "3.9", "--cache-dir", tmp_path, "coppice",
+    run(sys.executable, "-m", "mypy", "--strict", "--python-version", version, "--cache-dir", tmp_path, "coppice",
         cwd=FOLDER)
 
 

@@ -249,6 +249,39 @@ def test_answers_carry_the_arms_name(daemon, tmp_path):
     assert "arm" not in client.decide("n", 1, X)
 
 
+def test_arms_are_named_in_masks_and_feedback(daemon, tmp_path):
+    names = tmp_path / "arms.txt"
+    names.write_text("left\nmiddle\nright\n")
+    client = daemon(model(arm_names=names) + model("n")).client()
+    for i in range(20):
+        assert client.decide("m", i, X, mask=["right", "left"])["a"] in (0, 2)
+        assert client.decide("m", 100 + i, X, mask=["middle"])["arm"] == "middle"
+    assert client.ok("explain", "m", {"x": X, "mask": ["right"]})["arm"] == "right"
+    with_name = {"id": 200, "x": X, "a": "right", "p": 0.5, "loss": 0.5}
+    assert client.ok("feedback", "m", with_name)["result"] == "applied"
+    assert client.error("decide", "m", {"id": 201, "x": X, "mask": ["up"]})["message"].startswith("mask[0]: ")
+    for verb, body in (("decide", {"id": 1, "x": X, "mask": ["left"] * 3}), ("feedback", with_name)):
+        assert client.error(verb, "n", body)["code"] == "bad_request"
+    names.write_text("right\nmiddle\nleft\n")
+    assert len(client.ok("reload")["applied"]) == 1
+    assert client.decide("m", 300, X, mask=["left"])["a"] == 2
+
+
+def test_feedback_by_an_arms_name_learns_what_its_number_learns(daemon, tmp_path):
+    names = tmp_path / "arms.txt"
+    names.write_text("left\nmiddle\nright\n")
+    client = daemon(model(arm_names=names) + model("n")).client()
+    for i in range(60):
+        arm, x = i % 3, [i % 5 / 5, i % 7 / 7, 1.0]
+        body = {"id": i, "x": x, "p": 0.25, "loss": float(arm != i % 5 % 3)}
+        named = client.ok("feedback", "m", {**body, "a": ("left", "middle", "right")[arm]})
+        assert named == client.ok("feedback", "n", {**body, "a": arm}) and named["result"] == "applied"
+    named, numbered = (client.ok("explain", name, {"x": X}) for name in "mn")
+    assert named.pop("arm") == ("left", "middle", "right")[named["a"]]
+    assert named.pop("model") == "m" and numbered.pop("model") == "n"
+    assert named == numbered
+
+
 @pytest.mark.parametrize("broken", ["model {", model(epsilon=7) + model("n", arms=1), None])
 def test_reload_of_a_broken_file_is_refused_and_changes_nothing(daemon, broken):
     one = daemon(model(policy="epsilon", epsilon=0.5))
@@ -274,7 +307,7 @@ def test_reload_of_a_broken_file_is_refused_and_changes_nothing(daemon, broken):
 
 def test_reload_many_times_keeps_serving(daemon):
     one = daemon(model(policy="epsilon"))
-    client = one.client()
+    client = one.admin()
     for i in range(50):
         one.write_config(model(policy="epsilon", epsilon=(i % 10) / 10, explain_keep=i))
         client.send("decide", "m", {"id": i, "x": X})

@@ -4,10 +4,12 @@ import json
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 import zmq
 
+from curve_peer import CurvePeer
 from conftest import DEADLINE, free_port, is_sanitized, model, pack, program, section, unpack, wait_for, watched
 
 pytestmark = pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
@@ -16,19 +18,20 @@ pytestmark = pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURV
 class Keys:
     """A daemon with CURVE on its endpoints of TCP, and key pairs of clients by name."""
 
-    def __init__(self, daemon, folder, rights, models="mn", **sockets):
+    def __init__(self, daemon, folder, rights, models="mn", model_options=None, **sockets):
         self.pairs = {name: zmq.curve_keypair() for name in (*rights, "stranger")}
         self.public, secret = zmq.curve_keypair()
         self.clients = folder / "clients"
         self.write(rights)
         (folder / "curve.key").write_bytes(secret + b"\n")
         (folder / "curve.key").chmod(0o600)
-        self.ports = {name: free_port() for name in ("requests", "contexts", "feedback", "actions")}
+        self.ports = {name: free_port() for name in ("requests", "admin", "contexts", "feedback", "actions")}
         text = section("curve", {"key": str(folder / "curve.key"), "clients": str(self.clients)})
-        text += "".join(model(name) for name in models)
+        text += "".join(model(name, **(model_options or {})) for name in models)
         self.one = daemon(text, start=False)
         text += section("sockets", {
             "requests": [self.one.ipc("requests"), self.endpoint("requests")],
+            "admin": [self.one.ipc("admin"), self.endpoint("admin")],
             "contexts_bind": [self.endpoint("contexts")], "feedback_bind": [self.endpoint("feedback")],
             "actions_bind": [self.endpoint("actions")], **sockets})
         self.one.write_config(text)
@@ -47,7 +50,8 @@ class Keys:
         return {"CURVE_SERVERKEY": self.public, "CURVE_PUBLICKEY": public, "CURVE_SECRETKEY": secret}
 
     def client(self, name, **more):
-        return self.one.client(endpoint=self.endpoint("requests"), **self.options(name), **more)
+        admin = self.endpoint("admin")
+        return self.one.client(endpoint=self.endpoint("requests"), admin=admin, **self.options(name), **more)
 
     def socket(self, name, kind, endpoint):
         return self.one.socket(kind, connect=self.endpoint(endpoint), **self.options(name))
@@ -95,10 +99,45 @@ def test_strangers_get_no_answer_and_change_nothing(keys):
     for client in (plain, stranger, wrong_server):
         client.send("decide", "m", context("x"))
     k.one.logged("event=curve_refused address=127.0.0.1 key=\"" + k.pairs["stranger"][0].decode() + '"')
-    wait_for(lambda: k.closed()["clear"] > 0, "the plain connection to end")
+    # libzmq's own plain client may leave before it has told its mechanism; this one does not.
+    with socket.create_connection(("127.0.0.1", k.ports["requests"]), timeout=DEADLINE) as raw:
+        raw.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(16) + bytes(32))
+        wait_for(lambda: k.closed()["clear"] > 0, "the plain connection to end")
     assert k.client("boss").ok("decide", "m", context("y"))["id"] == "y"  # those who may are served beside them
     assert not any(client.socket.poll(100) for client in (plain, stranger, wrong_server))
     assert k.local.model("m")["decisions"] == before["decisions"] + 1
+
+
+def test_messages_that_are_taken_are_not_held_against_their_sender(keys):
+    """More than an eighth of queue_limit comes by each connection, and the loop has nothing to do in between."""
+    pull = f"tcp://127.0.0.1:{free_port()}"
+    k = keys({"shop": "decide", "judge": "feedback"}, queue_limit="16MiB", feedback_pull_bind=[pull])
+    shop, judge = k.client("shop"), k.one.socket(zmq.PUSH, connect=pull, **k.options("judge"))
+    for number in range(3):
+        for i in range(12):
+            assert shop.ok("decide", "m", {**context(f"{number}-{i}"), "unknown": "x" * 250_000})["p"] > 0
+            judge.send_multipart([b"fb.m", pack({"id": f"{number}-{i}", "loss": 0.5, "unknown": "x" * 250_000})])
+        time.sleep(1.2)  # as long as what is held back may be on its way
+    wait_for(lambda: k.local.model()["rev"] == 36, "36 losses")
+    assert sum(k.closed().values()) == 0
+
+
+@pytest.mark.parametrize("length", [100_000, 7])
+def test_message_of_endless_parts_ends_its_connection(keys, length):
+    """Each part is encrypted, so that it cannot be seen from outside which one is the last. As short as heartbeats, too."""
+    k = keys({"shop": "decide", "other": "decide"}, queue_limit="16MiB")
+    peer = CurvePeer(k.ports["requests"], k.public, *k.pairs["shop"])
+    peer.send_part(b"decide", more=True)
+    peer.send_part(b"m", more=True)
+    peer.send_part(pack({**context("first"), "seq": 1}))
+    peer.read_frame()  # answered: it does speak as libzmq does
+    other, sent = k.client("other"), 0
+    with pytest.raises(OSError):  # reset, or nobody reads any more
+        while sent < 200_000_000:
+            peer.send_part(bytes(length), more=True)
+            sent += length + 128
+    assert k.closed()["message"] == 1 and sent < 200_000_000
+    assert other.decide("m", "second", [0.1, 0.2, 0.3])["p"] > 0
 
 
 def test_streams_are_judged_by_the_key_of_each_message(keys):
@@ -217,7 +256,8 @@ def test_ctl_and_bench_take_keys(keys, tmp_path):
         (tmp_path / name).chmod(0o600)
 
     def run(name, *args):
-        keyed = ["--endpoint", k.endpoint("requests"), "--key", tmp_path / name, "--server-key", tmp_path / "server.pub"]
+        endpoint = k.endpoint("admin" if {"checkpoint", "backup"} & set(args) else "requests")
+        keyed = ["--endpoint", endpoint, "--key", tmp_path / name, "--server-key", tmp_path / "server.pub"]
         return subprocess.run([program("COPPICE"), *args, *map(str, keyed)], capture_output=True, text=True,
                               timeout=DEADLINE, env=watched())
 

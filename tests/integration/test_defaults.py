@@ -508,6 +508,7 @@ CONFIGURATION = [
     ("sockets", "message_limit", "Default 1MiB.", '"1MiB"', ()),
     ("sockets", "queue_limit", "Default 256MiB.", '"256MiB"', ()),
     ("sockets", "insecure", "Default false.", "false", ()),
+    ("sockets", "admin", "Default ipc://STATE_DIR/admin.ipc;", '{ "ipc://s/admin.ipc" }', ()),
     ("journal", "enabled", "Default true.", "true", ()),
     ("journal", "sync", "interval (default)", '"interval"', ()),
     ("journal", "interval", "Default 10ms.", '"10ms"', ()),

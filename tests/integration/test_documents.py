@@ -179,7 +179,8 @@ def reader(daemon, tmp_path):
     folder.mkdir()
     put_logs(folder)
     put_rows(folder)
-    put_programs(folder, f"tcp://{address}")
+    one = daemon(start=False)
+    put_programs(folder, one.ipc("admin"))
     environment = dict(os.environ, PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
 
     def shell(script):
@@ -188,7 +189,6 @@ def reader(daemon, tmp_path):
         assert done.returncode == 0, script + done.stdout[-4000:] + done.stderr[-4000:]
 
     shell("coppice replay --format vw log.vw --save first.model && cp first.model shop.model")
-    one = daemon(start=False)
     one.write_config(CONFIG.format(state=one.state, folder=folder, requests=f'"tcp://{address}", "{one.ipc("requests")}"'))
     grow(one.start().client(), "front-page")
     shell("coppice ctl decide front-page u1-17 --x '[1, 2, 3]' && coppice ctl backup state")

@@ -4,7 +4,7 @@ import os
 
 import pytest
 import zmq
-from conftest import grow, is_sanitized, model, pack, program, unpack
+from conftest import ADMINISTRATION, grow, is_sanitized, model, pack, program, unpack
 from hostile import ANYTHING, BAD_X, BOMB, INFINITY, MALFORMED, NAN, X, array32, body, duplicated_index
 from hostile import random_bodies, truncations
 
@@ -18,7 +18,7 @@ class Guarded:
 
     def __init__(self, daemon, text):
         self.daemon = daemon(text)
-        self.client = self.daemon.client()
+        self.client, self.admin = self.daemon.client(), self.daemon.admin()
         grow(self.client)
         self.client.decide("m", "waiting", X)
         self.before = self.state()
@@ -29,7 +29,7 @@ class Guarded:
 
     def refused(self, verb, name, raw, *codes):
         """The error, whose code is one of these and whose message says something."""
-        status, reply = self.client.raw(verb, name, raw)
+        status, reply = (self.admin if verb in ADMINISTRATION else self.client).raw(verb, name, raw)
         assert status == "error", (verb, raw[:80].hex(), reply)
         assert reply.keys() <= {"code", "message", "id", "seq"}
         assert reply["code"] in codes, (verb, raw[:80].hex(), reply)
@@ -89,6 +89,12 @@ def test_error_says_what_was_expected(guarded):
     assert "nobody" in guarded.refused("decide", "nobody", pack({"id": 1, "x": X}), "unknown_model")["message"]
     assert "fly" in guarded.refused("fly", "m", b"\x80", "unknown_verb")["message"]
     guarded.unchanged()
+
+
+def test_seq_behind_a_key_that_comes_twice_comes_back(guarded):
+    twice = b"\x84" + (pack("id") + pack("u1")) * 2 + pack("x") + pack(X) + pack("seq") + pack(9)
+    error = guarded.refused("decide", "m", twice, "bad_request")
+    assert (error["id"], error["seq"]) == ("u1", 9)
 
 
 def test_every_key_of_every_wrong_type_refused(guarded):
@@ -173,13 +179,13 @@ def test_unknown_verbs_and_models_refused(guarded):
 def test_successions_are_refused_where_there_are_none(guarded):
     guarded.refused("refit", "m", pack({}), "forbidden")
     for verb in ("promote", "rollback"):
-        guarded.client.send_raw(b"", verb.encode(), b"m", pack({}))
-        assert unpack(guarded.client.receive_raw()[2])["code"] in ("forbidden", "bad_request")
+        guarded.admin.send_raw(b"", verb.encode(), b"m", pack({}))
+        assert unpack(guarded.admin.receive_raw()[2])["code"] in ("forbidden", "bad_request")
     for verb in ("refit", "promote", "rollback", "freeze"):
         guarded.refused(verb, "nobody", pack({}), "unknown_model")
         for body in (b"\x80\x80", b"\xc1", pack([1]), os.urandom(40)):
-            guarded.client.send_raw(b"", verb.encode(), b"m", body)
-            assert guarded.client.receive_raw()[1] == b"error"
+            guarded.admin.send_raw(b"", verb.encode(), b"m", body)
+            assert guarded.admin.receive_raw()[1] == b"error"
     guarded.unchanged()
 
 

@@ -103,5 +103,5 @@ def test_what_make_demo_builds_can_be_installed(tmp_path):
     (shipped,) = [one for one in targets if one["name"] == target]
     built = {one["id"] for one in shipped["dependencies"]}
     installed = {one["name"]: one["id"] for one in targets if "install" in one}
-    assert {"coppiced", "coppice", "cop_shared", "cop_static"} <= installed.keys()
+    assert {"coppiced", "coppice", "cop_shared", "cop_static", "cop_client_shared", "cop_client_static"} <= installed.keys()
     assert [name for name, id in installed.items() if id not in built] == []

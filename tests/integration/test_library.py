@@ -33,21 +33,21 @@ def environment(prefix):
     return {**os.environ, "PKG_CONFIG_PATH": str(folder / "pkgconfig"), "LD_LIBRARY_PATH": str(folder)}
 
 
-def flags(prefix, *options):
+def flags(prefix, *options, name="coppice"):
     if shutil.which("pkg-config") is None:
         pytest.skip("no pkg-config")
     return subprocess.run(
-        ["pkg-config", *options, "coppice"],
+        ["pkg-config", *options, name],
         env=environment(prefix), capture_output=True, text=True, check=True, timeout=30,
     ).stdout.split()  # fmt: skip
 
 
-def build(prefix, source, out, language="c", static=False):
+def build(prefix, source, out, language="c", static=False, name="coppice"):
     if shutil.which(COMPILERS[language][0]) is None:
         pytest.skip(f"no {COMPILERS[language][0]}")
-    words = flags(prefix, *(["--static"] if static else []), "--cflags", "--libs")
+    words = flags(prefix, *(["--static"] if static else []), "--cflags", "--libs", name=name)
     if static:
-        words = ["-l:libcoppice.a" if word == "-lcoppice" else word for word in words]
+        words = [f"-l:lib{name}.a" if word == f"-l{name}" else word for word in words]
     made = subprocess.run(
         [*COMPILERS[language], *WARNINGS, "-o", out, source, "-x", "none", *words],
         capture_output=True, text=True, timeout=300,
@@ -71,9 +71,9 @@ def coppice(*words):
     return done.stdout
 
 
-def declared():
+def declared(name):
     """Functions of the header but for its inline ones."""
-    header = re.sub(r"/\*.*?\*/", "", (ROOT / "include/coppice.h").read_text(), flags=re.S)
+    header = re.sub(r"/\*.*?\*/", "", (ROOT / f"include/{name.replace('-', '_')}.h").read_text(), flags=re.S)
     header = re.sub(r"^static inline [^{]*\{.*?^\}", "", header, flags=re.S | re.M)
     return set(re.findall(r"^[\w ]+[ *](coppice_\w+)\(", header, re.M))
 
@@ -84,28 +84,30 @@ def symbols(*options):
     return {line[2].split("@")[0] for line in lines if len(line) == 3 and line[1] != "A"}
 
 
-def test_exported_are_the_functions_of_the_header_alone(prefix):
-    names = declared()
-    assert len(names) > 35
-    assert symbols("-D", library(prefix, "libcoppice.so")) == names
-    ours = symbols("-g", library(prefix, "libcoppice.a"))
+@pytest.mark.parametrize("name, least", [("coppice", 35), ("coppice-client", 19)])
+def test_exported_are_the_functions_of_the_header_alone(prefix, name, least):
+    names = declared(name)
+    assert len(names) > least
+    assert symbols("-D", library(prefix, f"lib{name}.so")) == names
+    ours = symbols("-g", library(prefix, f"lib{name}.a"))
     assert names <= ours
-    assert [name for name in ours - names if not name.startswith("__")] == []  # those are the sanitizers'
+    assert [one for one in ours - names if not one.startswith("__")] == []  # those are the sanitizers'
 
 
-def test_soname_and_version(prefix):
+@pytest.mark.parametrize("name", ["coppice", "coppice-client"])
+def test_soname_and_version(prefix, name):
     version = re.search(r'#define COPPICE_VERSION +"(.*)"', (ROOT / "include/coppice.h").read_text())[1]
-    shared = library(prefix, "libcoppice.so")
-    assert shared.resolve().name == f"libcoppice.so.{version}"
-    assert (shared.parent / "libcoppice.so.0").resolve() == shared.resolve()
+    shared = library(prefix, f"lib{name}.so")
+    assert shared.resolve().name == f"lib{name}.so.{version}"
+    assert (shared.parent / f"lib{name}.so.0").resolve() == shared.resolve()
     dynamic = subprocess.run(["readelf", "-d", shared], capture_output=True, text=True, check=True).stdout
-    assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == ["libcoppice.so.0"]
-    assert flags(prefix, "--modversion") == [version]
+    assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == [f"lib{name}.so.0"]
+    assert flags(prefix, "--modversion", name=name) == [version]
 
 
 def test_nothing_internal_is_installed(prefix):
-    assert [path.name for path in (prefix / "include").rglob("*.h")] == ["coppice.h"]
-    assert sorted(path.name for path in prefix.rglob("*.a")) == ["libcoppice.a"]
+    assert sorted(path.name for path in (prefix / "include").rglob("*.h")) == ["coppice.h", "coppice_client.h"]
+    assert sorted(path.name for path in prefix.rglob("*.a")) == ["libcoppice-client.a", "libcoppice.a"]
 
 
 @pytest.mark.parametrize("static", [False, True], ids=["shared", "static"])

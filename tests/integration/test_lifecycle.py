@@ -86,9 +86,10 @@ def test_killed_while_writing_leaves_a_checkpoint_that_restores(daemon):
         client.decide("m", round, {"a": 1})
         client.feedback("m", round, 0.5)
         done = client.ok("checkpoint")["sequence"]
+        saver = one.admin()
         for _ in range(20):
-            client.send("checkpoint")
-        client.receive()
+            saver.send("checkpoint")
+        saver.receive()
         one.kill()
         one.start()
         client = one.client()
@@ -361,8 +362,8 @@ def test_terminal_gets_the_log_without_being_asked(daemon):
 
 def test_ipc_files_go_at_a_clean_stop_and_left_ones_are_replaced(daemon):
     one = daemon(model(), start=False)
-    names = ["requests", "contexts", "feedback", "pull", "actions"]
-    options = ["requests", "contexts_bind", "feedback_bind", "feedback_pull_bind", "actions_bind"]
+    names = ["requests", "admin", "contexts", "feedback", "pull", "actions"]
+    options = ["requests", "admin", "contexts_bind", "feedback_bind", "feedback_pull_bind", "actions_bind"]
     one.write_config(model() + section("sockets", {o: [one.ipc(n)] for o, n in zip(options, names)}))
     one.start()
     assert sorted(os.listdir(one.sockets.name)) == sorted(names)

@@ -102,6 +102,29 @@ def test_metrics_counters_move_with_decisions_and_feedback(daemon, pages):
     assert 0 < s["coppice_decide_duration_seconds_sum"] < DEADLINE
 
 
+def test_metrics_count_decisions_by_the_names_of_arms(daemon, pages, tmp_path):
+    names = tmp_path / "arms.txt"
+    names.write_bytes('plain\nsaid "so" \\ there\ncafé\n'.encode() + b"not utf-8 \xff\n")
+    one = daemon(pages.section + model(arms=4, arm_names=names) + model("n", arms=2) + model("many", arms=257))
+    client = one.client()
+    for i in range(24):
+        for name in ("m", "n", "many"):
+            client.decide(name, i, X, **({"mask": [arm == i % 4 for arm in range(4)]} if name == "m" else {}))
+    client.decide("m", 0, X)  # repeated
+    found = {sample: value for sample, value in pages.samples().items() if "arm_decisions" in sample}
+    arms = ["plain", r'said \"so\" \\ there', "café", r"not utf-8 \\xff"]
+    by_name = {f'coppice_arm_decisions_total{{model="m",arm="{arm}"}}': 6 for arm in arms}
+    assert {sample: value for sample, value in found.items() if 'model="m"' in sample} == by_name
+    assert sum(found[f'coppice_arm_decisions_total{{model="n",arm="{arm}"}}'] for arm in range(2)) == 24
+    assert not any('model="many"' in sample for sample in found)
+    if shutil.which("promtool"):
+        run = subprocess.run(["promtool", "check", "metrics"], input=pages.get()[2], capture_output=True, text=True)
+        assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    names.write_text("a\nb\nc\nd\n")
+    client.ok("reload")
+    assert pages.samples()['coppice_arm_decisions_total{model="m",arm="a"}'] == 6
+
+
 MODEL_COUNTERS = {
     "decisions": "decisions_total", "repeated": "repeated_decisions_total", "greedy": "greedy_decisions_total",
     "learned": "learned_total", "defaulted": "defaulted_decisions_total", "dropped": "dropped_decisions_total",

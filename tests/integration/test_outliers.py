@@ -50,6 +50,17 @@ def test_one_huge_row_is_counted_and_does_not_ruin_the_model(daemon, learner):
     assert counted["values"] >= FEATURES and math.isclose(client.model("calm")["rev"] + 1, client.model("hit")["rev"])
 
 
+def test_outliers_have_their_features_names(daemon, tmp_path):
+    names = tmp_path / "features.txt"
+    names.write_text("age\nincome\nvisits\nscore\n")
+    one = daemon(model("m", features=FEATURES, arms=ARMS, feature_names=names))
+    client = one.client()
+    run(client, "m", random.Random(7), 200, "before")
+    client.ok("decide", "m", {"id": "huge", "x": [0.0, 10.0, -9999.0, 30.0]})
+    assert client.model("m")["outliers"]["name"] == "visits"
+    one.logged('feature=2 name="visits" value=-9999')
+
+
 def test_outliers_are_shown_in_status_metrics_and_log_and_kept(daemon):
     pages = Pages()
     config = model("m", features=FEATURES, arms=ARMS) + pages.section

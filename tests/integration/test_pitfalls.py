@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 import zmq
 from conftest import DEADLINE, free_port, grow, model, pack, section, wait_for
+from test_api import Api
 from test_streams import Streams
 
 X = [0.25, 1.0, 3.5]
@@ -99,6 +100,17 @@ def takes(daemon, thread, number):
     return int(blocked, 16) >> (number - 1) & 1 == 0
 
 
+def test_signals_to_the_process_are_the_first_threads(daemon):
+    """A thread that takes one while it waits elsewhere may leave it undelivered until it wakes."""
+    pages = section("http", {"listen": f"127.0.0.1:{free_port()}"})
+    one = daemon(pages + Api().section + section("journal", {"enabled": True}) + model())
+    client = one.client()
+    client.decide("m", 1, X)
+    assert client.feedback("m", 1, 0.5) == "applied"
+    assert len(threads(one)) > 5
+    assert [thread for thread in threads(one) if takes(one, thread, signal.SIGTERM)] == [one.process.pid]
+
+
 @pytest.mark.parametrize("number", [None, "8"])
 def test_signal_to_any_thread_stops_cleanly(daemon, number):
     """OpenBLAS starts threads before main, which block no signal: it may be one of them that gets it."""
@@ -150,7 +162,7 @@ def test_saving_changes_no_later_prediction(daemon):
 def test_saving_under_load_leaves_a_checkpoint_that_loads(daemon):
     """Models elsewhere were corrupted when saved while learning."""
     one = daemon()
-    busy, saver = one.client(), one.client()
+    busy, saver = one.client(), one.admin()
     for turn in range(20):
         for i in range(200):
             busy.send("decide", "m", {"id": f"{turn}-{i}", "x": X})

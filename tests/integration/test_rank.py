@@ -55,6 +55,29 @@ def test_rank_learns_from_candidates_in_sets_of_changing_size(daemon):
     assert figures["decisions"] == figures["learned"] == 2100
 
 
+def test_candidates_have_names(daemon):
+    client = daemon(ranking()).client()
+    names = ["red", "blue", "green"]
+    action = rank(client, "named", names=names)
+    assert action["arm"] == names[action["a"]]
+    assert rank(client, "named", names=names) == {**action, "repeated": True}
+    assert rank(client, "masked", names=names, mask=["green"])["arm"] == "green"
+    assert "arm" not in rank(client, "plain")
+    why = client.ok("explain", "m", {"x": X, "c": C, "names": names})
+    assert why["arm"] == names[why["a"]]
+    items = client.ok("rank_batch", "m", {"items": [{"id": i, "x": X, "c": C, "names": names} for i in range(3)]})["items"]
+    assert all(item["arm"] == names[item["a"]] for item in items)
+    assert client.error("rank", "m", {"id": 9, "x": X, "c": C, "names": names[1:]})["message"].startswith("names: ")
+
+
+def test_mask_of_too_many_names_is_refused(daemon):
+    client = daemon(ranking(max_candidates=2000)).client()
+    names = [str(i) for i in range(2000)]
+    many = {"id": 1, "x": X, "c": [[i % 3, 1] for i in range(2000)], "names": names}
+    assert "too many to look for" in client.error("rank", "m", {**many, "mask": names})["message"]
+    assert client.ok("rank", "m", {**many, "mask": names[-500:]})["a"] >= 1500
+
+
 def test_rank_answers_and_orders(daemon):
     client, rng = daemon(ranking()).client(), random.Random(6)
     teach(client, rng, 100)

@@ -62,7 +62,7 @@ def ended(client, count=1, name="m"):
 
 
 def ctl(one, *args, status=0):
-    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("requests"), *args]
+    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("admin"), *args]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert run.returncode == status, run.stderr
     return run.stdout if status == 0 else run.stderr

@@ -3,7 +3,7 @@
 import msgpack
 import pytest
 import zmq
-from conftest import grow, model, pack, unpack
+from conftest import ADMINISTRATION, grow, model, pack, unpack
 
 X = [0.25, 1.0, 3.5]
 VERBS = ["decide", "feedback", "decide_batch", "feedback_batch", "explain", "status", "checkpoint", "reload"]
@@ -42,7 +42,8 @@ def test_requests_in_flight_answer_by_seq(daemon):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_seq_any_scalar_comes_back_from_each_verb(daemon, verb):
-    client = daemon().client()
+    one = daemon()
+    client = one.admin() if verb in ADMINISTRATION else one.client()
     client.decide("m", "pending", X)
     bodies = {
         "decide": {"id": "new", "x": X},
@@ -209,7 +210,7 @@ def test_status_shows_what_is_documented(daemon):
         "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
         "log_dropped", "queues",
     }  # fmt: skip
-    assert whole["requests"].keys() == {"received", "errors", "busy", "replies_dropped"}
+    assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped"}
     assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",
                                             "actions_dropped", "subscribers"}
     queues = whole["queues"]
@@ -235,7 +236,7 @@ def test_status_shows_what_is_documented(daemon):
     assert client.ok("status", "v")["models"] == [v]
     assert client.ok("status", "", {})["models"] == [a, v]
     assert client.error("status", "nobody")["code"] == "unknown_model"
-    assert client.status()["requests"] == {"received": 6, "errors": 1, "busy": 0, "replies_dropped": 0}
+    assert client.status()["requests"] == {"received": 6, "errors": 1, "busy": 0, "limited": 0, "replies_dropped": 0}
 
 
 def test_checkpoint_writes_a_file(daemon):

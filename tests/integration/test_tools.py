@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, model, program, section, wait_for, watched
+from conftest import ADMINISTRATION, DEADLINE, free_port, model, program, section, wait_for, watched
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -436,7 +436,8 @@ def test_simulate_live_faults_are_told(daemon):
 
 
 def ctl(one, *args, status=0):
-    return coppice("ctl", "--endpoint", one.ipc("requests"), *args, status=status)
+    endpoint = one.ipc("admin" if {*ADMINISTRATION, "backup"} & set(args) else "requests")
+    return coppice("ctl", "--endpoint", endpoint, *args, status=status)
 
 
 def ctl_json(one, *args):
@@ -517,6 +518,10 @@ def test_ctl_error_reply_is_status_1_with_its_message(daemon):
 
 def test_ctl_without_a_daemon_says_so(tmp_path):
     endpoint = f"ipc://{tmp_path}/nobody"
+    _, err = coppice("ctl", "--endpoint", endpoint, "--timeout", "0.2", "status", status=1)
+    assert err == (f"coppice ctl: {endpoint}: no daemon answers within 0.2 s: No such file or directory, "
+                   "expected a running coppiced's file that this user may open\n")
+    endpoint = f"tcp://127.0.0.1:{free_port()}"
     _, err = coppice("ctl", "--endpoint", endpoint, "--timeout", "0.2", "status", status=1)
     assert err == f"coppice ctl: {endpoint}: no daemon answers within 0.2 s, expected a running coppiced\n"
 

@@ -135,8 +135,8 @@ def test_unit_folders_are_the_ones_of_the_example_configuration():
 
 def test_unit_reloads_over_an_endpoint_of_the_example_configuration():
     endpoint = re.search(r"--endpoint (\S+)", value("ExecReload")).group(1)
-    requests = re.search(r"^\s*requests = \{(.*)\}", (ROOT / "conf" / "coppice.conf").read_text(), re.M).group(1)
-    assert f'"{endpoint}"' in requests
+    admin = re.search(r"^\s*admin = \{(.*)\}", (ROOT / "conf" / "coppice.conf").read_text(), re.M).group(1)
+    assert f'"{endpoint}"' in admin
 
 
 def test_sysusers_makes_the_user_of_the_unit():

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "tools/common/command.h"
 
 enum { CURVE_POINTS = 33 };
@@ -145,7 +146,7 @@ static bool next_job(pool *p, job *out)
 
 /* ---- running ---- */
 
-static void tell(const pool *p, const cop_bakeoff_row *row)
+static void report_row(const pool *p, const cop_bakeoff_row *row)
 {
 	if (p->plan->progress != NULL)
 		(void)fprintf(p->plan->progress,
@@ -176,7 +177,7 @@ static cop_err keep(pool *p, const job *j, const cop_sim_result *result)
 	cop_err err = cop_bakeoff_store_add(p->plan->store, &row, points, result->curve_count, p->diag);
 	if (err == COP_OK) {
 		p->out->done++;
-		tell(p, &row);
+		report_row(p, &row);
 	}
 	return err;
 }
@@ -269,27 +270,15 @@ static cop_err begin(pool *p)
 	return COP_OK;
 }
 
-/* Signals are the first thread's. */
-static size_t start(pool *p, pthread_t *threads, size_t count)
-{
-	sigset_t all;
-	sigset_t before;
-	size_t started = 0;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (started < count && pthread_create(&threads[started], NULL, work, p) == 0)
-		started++;
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 static cop_err run_threads(pool *p)
 {
 	size_t count = p->plan->jobs < p->out->runs ? p->plan->jobs : p->out->runs;
 	pthread_t *threads = cop_mem_alloc(count, sizeof *threads);
 	if (threads == NULL)
 		return COP_ENOMEM;
-	size_t started = start(p, threads, count);
+	size_t started = 0;
+	while (started < count && cop_thread_start(&threads[started], work, p) == COP_OK)
+		started++;
 	for (size_t i = 0; i < started; i++)
 		(void)pthread_join(threads[i], NULL);
 	cop_mem_free(threads);

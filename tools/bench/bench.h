@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "bench_measures.h"
-#include "tools/common/client_keys.h"
+#include "clients/c/client_keys.h"
 #include "tools/common/reader_options.h"
 
 typedef struct cop_bench_load {

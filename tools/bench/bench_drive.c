@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "wire/wire_code.h"
 #include "wire/wire_context.h"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "tools/common/client_keys.h"
+#include "clients/c/client_keys.h"
 
 typedef struct cop_bench_driver cop_bench_driver;
 

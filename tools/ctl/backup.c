@@ -25,7 +25,7 @@
 #include "store/journal_stat.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "wire/wire_json.h"
 

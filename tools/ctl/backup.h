@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "tools/common/client_keys.h"
+#include "clients/c/client_keys.h"
 
 typedef struct cop_backup_request {
 	const char *endpoint;

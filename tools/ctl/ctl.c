@@ -11,17 +11,18 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "ctl_text.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
 #include "wire/wire_context.h"
 #include "wire/wire_json.h"
 #include "wire/wire_put.h"
 
-#define NAME             "ctl"
-#define DEFAULT_ENDPOINT "tcp://127.0.0.1:5590"
-#define MOST_WORDS       3 /* verb, model, id */
-#define LARGEST_INPUT    ((size_t)16 << 20)
+#define NAME          "ctl"
+#define REQUESTS      "tcp://127.0.0.1:5590" /* both as in conf/coppice.conf */
+#define ADMIN         "ipc:///run/coppice/admin.ipc"
+#define MOST_WORDS    3 /* verb, model, id */
+#define LARGEST_INPUT ((size_t)16 << 20)
 
 static const char usage_text[] =
 
@@ -45,7 +46,9 @@ static const char usage_text[] =
         "  freeze MODEL [--off]    the model learns nothing more, or again\n"
         "  backup FOLDER           copy the state, on the daemon's machine, to a new or\n"
         "                          empty folder from which a daemon can start\n\n"
-        "  --endpoint EP   the daemon's request socket (default " DEFAULT_ENDPOINT ")\n"
+        "  --endpoint EP   the daemon's requests endpoint (default " REQUESTS "),\n"
+        "                  or, from checkpoint on, its admin endpoint (default\n"
+        "                  " ADMIN "), which takes all verbs\n"
         "  --key FILE      the client's secret key, where the endpoint is encrypted\n"
         "  --server-key FILE\n"
         "                  the daemon's public key\n"
@@ -340,23 +343,25 @@ static const struct form {
 	int least, most;
 	unsigned options; /* exactly these */
 	bool numbered;    /* what stands in an id's place is a number */
+	bool admin;       /* goes to the endpoint of administration */
 	const char *expected;
 } forms[] = {
-	{ "explain", 1, 1, TAKES_X, false, "explain: expected MODEL and either ID or --x X" },
-	{ "explain", 2, 2, 0, false, "explain: expected MODEL and either ID or --x X" },
-	{ "decide", 2, 2, TAKES_X, false, "decide: expected MODEL, ID and --x X" },
-	{ "feedback", 2, 2, TAKES_LOSS, false, "feedback: expected MODEL, ID and --loss L" },
-	{ "promote", 1, 2, 0, true, "promote: expected MODEL, and perhaps the number of a challenger" },
-	{ "refit", 1, 1, 0, false, "expected MODEL behind this verb" },
-	{ "rollback", 1, 1, 0, false, "expected MODEL behind this verb" },
-	{ "freeze", 1, 1, 0, false, "expected MODEL behind this verb" },
-	{ "status", 0, 1, 0, false, "status: expected at most MODEL" },
-	{ "backup", 1, 1, 0, false, "backup: expected FOLDER" },
-	{ "checkpoint", 0, 0, 0, false, "expected no argument behind this verb" },
-	{ "reload", 0, 0, 0, false, "expected no argument behind this verb" },
+	{ "explain", 1, 1, TAKES_X, false, false, "explain: expected MODEL and either ID or --x X" },
+	{ "explain", 2, 2, 0, false, false, "explain: expected MODEL and either ID or --x X" },
+	{ "decide", 2, 2, TAKES_X, false, false, "decide: expected MODEL, ID and --x X" },
+	{ "feedback", 2, 2, TAKES_LOSS, false, false, "feedback: expected MODEL, ID and --loss L" },
+	{ "promote", 1, 2, 0, true, true, "promote: expected MODEL, and perhaps the number of a challenger" },
+	{ "refit", 1, 1, 0, false, true, "expected MODEL behind this verb" },
+	{ "rollback", 1, 1, 0, false, true, "expected MODEL behind this verb" },
+	{ "freeze", 1, 1, 0, false, true, "expected MODEL behind this verb" },
+	{ "status", 0, 1, 0, false, false, "status: expected at most MODEL" },
+	{ "backup", 1, 1, 0, false, true, "backup: expected FOLDER" },
+	{ "checkpoint", 0, 0, 0, false, true, "expected no argument behind this verb" },
+	{ "reload", 0, 0, 0, false, true, "expected no argument behind this verb" },
 };
 
-static bool check(const options *o, int arguments)
+/* Whether the arguments are what the verb takes; fills in the endpoint if none was given. */
+static bool check(options *o, int arguments)
 {
 	unsigned given = (o->x != NULL ? TAKES_X : 0) | (o->loss != NULL ? TAKES_LOSS : 0), taken = 0;
 	const char *expected = NULL;
@@ -369,6 +374,8 @@ static bool check(const options *o, int arguments)
 		if (!is_verb(o, f->verb))
 			continue;
 		bool id = o->id == NULL || !f->numbered || is_all_digits(o->id);
+		if (o->endpoint == NULL)
+			o->endpoint = f->admin ? ADMIN : REQUESTS;
 		if (arguments >= f->least && arguments <= f->most && given == f->options && id)
 			return true;
 		taken |= f->options;
@@ -386,7 +393,7 @@ static bool check(const options *o, int arguments)
 
 int cop_command_ctl(int argc, char **argv)
 {
-	options o = { .endpoint = DEFAULT_ENDPOINT, .timeout = 5.0, .model = "" };
+	options o = { .timeout = 5.0, .model = "" };
 	int status = read_arguments(argc, argv, &o);
 	if (status != COP_OPTIONS_READ)
 		return status;

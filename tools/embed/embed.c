@@ -28,7 +28,7 @@ typedef struct embedding {
 	double seconds, shown;
 } embedding;
 
-static bool tell(void *context, double share, const char *text)
+static bool report_progress(void *context, double share, const char *text)
 {
 	embedding *e = context;
 	double now = cop_command_now();
@@ -66,7 +66,7 @@ static cop_err make_graph(embedding *e)
 
 static cop_err fit(embedding *e)
 {
-	const cop_progress progress = { tell, e };
+	const cop_progress progress = { report_progress, e };
 	bool shows = isatty(STDERR_FILENO);
 	cop_rng rng;
 	double start = cop_command_now();

@@ -8,7 +8,7 @@
 
 #include "base/file_atomic.h"
 #include "base/mem.h"
-#include "tools/common/client_keys.h"
+#include "clients/c/client_keys.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "replay_reader.h"
 #include "replay_scan.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "wire/wire_context.h"
 #include "wire/wire_feedback.h"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "replay_open.h"
 #include "tools/common/command.h"
 
@@ -279,23 +280,12 @@ static unsigned threads_for(const cop_replay_options *o)
 	return (unsigned)(threads < o->settings ? threads : o->settings);
 }
 
-/* The interrupt is for the feeding thread, which may be reading. */
-static int start_worker(worker *w)
-{
-	sigset_t all, before;
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	int failed = pthread_create(&w->thread, NULL, work, w);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return failed;
-}
-
 static cop_err feed_workers(cop_replay_run *run, cop_replay_feed *feed, worker *workers, unsigned count, cop_diag *diag)
 {
 	unsigned started = 0;
 	while (started < count) {
 		workers[started] = (worker){ .run = run, .feed = feed, .number = started, .count = count };
-		if (start_worker(&workers[started]) != 0)
+		if (cop_thread_start(&workers[started].thread, work, &workers[started]) != COP_OK)
 			break;
 		started++;
 	}

@@ -80,8 +80,8 @@ COP_CHECK cop_err cop_sim_local(const cop_model_settings *settings, const cop_si
 /* A learner of arms or candidates in this process that is told every arm's loss (learn/skyline.h). items as above. */
 COP_CHECK cop_err cop_sim_skyline(
         const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag);
-/* A daemon's model, through its request socket (tools/common/client.h) or, when they are given, its streams
- * (tools/common/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit.
+/* A daemon's model, through its request socket (clients/c/client.h) or, when they are given, its streams
+ * (clients/c/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit.
  */
 typedef struct cop_sim_endpoints {
 	const char *requests; /* request socket; always needed (greedy evaluation) */

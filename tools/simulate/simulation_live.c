@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "simulation.h"
-#include "tools/common/client.h"
-#include "tools/common/client_streams.h"
+#include "clients/c/client.h"
+#include "clients/c/client_streams.h"
 #include "tools/common/command.h"
 #include "wire/wire_context.h"
 #include "wire/wire_feedback.h"

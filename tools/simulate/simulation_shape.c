@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "simulation.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "wire/wire_json.h"
 
 typedef struct comparison {

@@ -38,7 +38,7 @@ typedef struct training {
 	double shown; /* when the progress line was written last */
 } training;
 
-static bool tell(void *context, double share, const char *text)
+static bool report_progress(void *context, double share, const char *text)
 {
 	training *t = context;
 	double now = cop_command_now();
@@ -147,7 +147,7 @@ static cop_err begin(training *t, cop_diag *diag)
 static cop_err fit(training *t, cop_diag *diag)
 {
 	cop_train_job *job = &t->o->job;
-	const cop_progress progress = { tell, t };
+	const cop_progress progress = { report_progress, t };
 	cop_err err = begin(t, diag);
 	t->asked = *job;
 	job->progress = isatty(STDERR_FILENO) ? &progress : NULL;

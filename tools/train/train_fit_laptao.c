@@ -83,10 +83,10 @@ static cop_err choose_graph(const cop_train_fitting *f, size_t *graph)
 	return err;
 }
 
-static void tell(const cop_train_fitting *f, const char *text)
+static void report_progress(const cop_train_fitting *f, const char *text)
 {
 	if (f->progress != NULL)
-		(void)f->progress->tell(f->progress->context, 0.0, text);
+		(void)f->progress->report(f->progress->context, 0.0, text);
 }
 
 /* At least k of each row into *kept. */
@@ -98,7 +98,7 @@ static cop_err find_neighbours(const cop_train_fitting *f, size_t graph, size_t 
 	if (kept->k >= k)
 		return COP_OK;
 	cop_neighbours_fini(kept);
-	tell(f, "neighbours");
+	report_progress(f, "neighbours");
 	if (graph == COP_GRAPH_LOGS) {
 		err = make_logs(f, &x);
 		points.x = x;

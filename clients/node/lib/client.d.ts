@@ -2,7 +2,10 @@
 export type Id = string | number | bigint | Uint8Array;
 /** Numbers in order, packed (the quick form), or by name or index. */
 export type Features = readonly number[] | Float32Array | Float64Array | Uint8Array | { readonly [name: string]: unknown };
-export type Mask = readonly (boolean | 0 | 1)[] | Uint8Array;
+/** One flag for each arm or candidate, or the names of the eligible arms of a model with arm_names. */
+export type Mask = readonly (boolean | 0 | 1)[] | readonly string[] | Uint8Array;
+/** By its number or, of a model with arm_names, by its name. */
+export type Arm = number | string;
 
 export interface Context {
   /** Of this decision; without it decide and rank make one. */
@@ -11,10 +14,12 @@ export interface Context {
   /** The candidates, for rank. */
   c?: readonly Features[];
   mask?: Mask;
+  /** Of the candidates: the answer then has the chosen one's as arm. */
+  names?: string[];
   order?: boolean;
   probabilities?: boolean;
   /** What an existing system decided, for an apprentice. */
-  a?: number;
+  a?: Arm;
   p?: number;
   t?: number;
   defer?: boolean;
@@ -24,6 +29,8 @@ export interface Action {
   id: Id;
   /** The arm, or the candidate's place; not of a model with values. */
   a?: number;
+  /** The arm's name, of a model with arm_names; the candidate's, where names were given. */
+  arm?: string;
   p?: number;
   rev: number;
   greedy?: boolean;
@@ -39,7 +46,7 @@ export interface Action {
 export interface SelfContained {
   x?: Features;
   c?: Features;
-  a?: number;
+  a?: Arm;
   p?: number;
   y?: number;
 }

@@ -8,7 +8,9 @@ export async function allowed(): Promise<void> {
   const result: Result = await client.feedback('m', action.id, [0, 1], { x: [1], a: 0, p: 0.5 }, { retry: 100 });
   const place: number | undefined = ranked.order?.[0];
   if (result.result === 'applied' && place === 0) await client.activate('m', action.id);
-  await client.explain('m', { id: 'a' });
+  await client.feedback('m', 1, 0, { x: [1], a: 'left', p: 0.5 });
+  const name: string | undefined = (await client.decide('m', { id: 1, x: [1], mask: ['left', 'right'] })).arm;
+  await client.explain('m', { id: name ?? 'a' });
   await client.explain('m', { x: [1, 2] });
   const publisher = new Publisher('tcp://127.0.0.1:5591', 'ctx', 'web', { timeout: 100, socket: { sendHighWaterMark: 10 } });
   await publisher.publish('m', { id: 1, x: [1] }, { id: 2, x: [2] });

@@ -2,6 +2,7 @@
 
 from ._answers import Action, Result
 from ._asyncio import AsyncClient
+from ._asyncio_streams import AsyncActions, AsyncPublisher
 from ._blocking import Client
 from ._errors import (
     BadFeatures,
@@ -28,7 +29,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Action",
     "Actions",
+    "AsyncActions",
     "AsyncClient",
+    "AsyncPublisher",
     "BadFeatures",
     "BadLoss",
     "BadRequest",

@@ -25,6 +25,11 @@ class Action:
         return self.body.get("a")
 
     @property
+    def arm(self) -> Optional[str]:
+        """The chosen arm's name, where the model has arm_names, or the candidate's, where names were given."""
+        return self.body.get("arm")
+
+    @property
     def p(self) -> Optional[float]:
         """The propensity; of models with values the density, where there is one."""
         return self.body.get("p")

@@ -16,7 +16,7 @@ from . import _messages, _requests
 from ._answers import Action, Result
 from ._calls import TICK, Call, Calls
 from ._errors import Closed, RequestError
-from ._messages import Body, Features, Id
+from ._messages import Arm, Body, Features, Id, Mask
 from ._requests import Loss, Many, Request
 from ._socket import CurveKeys, RequestSocket
 
@@ -48,10 +48,10 @@ class AsyncClient:
         x: Features,
         *,
         id: Optional[Id] = None,
-        mask: Optional[Sequence[bool]] = None,
+        mask: Optional[Mask] = None,
         probabilities: bool = False,
         defer: bool = False,
-        observed: Optional[Tuple[int, float]] = None,
+        observed: Optional[Tuple[Arm, float]] = None,
         t: Optional[float] = None,
         timeout: Optional[float] = None,
     ) -> Action:
@@ -67,7 +67,8 @@ class AsyncClient:
         candidates: Sequence[Features],
         *,
         id: Optional[Id] = None,
-        mask: Optional[Sequence[bool]] = None,
+        names: Optional[Sequence[str]] = None,
+        mask: Optional[Mask] = None,
         order: bool = False,
         probabilities: bool = False,
         defer: bool = False,
@@ -75,8 +76,9 @@ class AsyncClient:
         t: Optional[float] = None,
         timeout: Optional[float] = None,
     ) -> Action:
-        """One of the candidates, each with features as x has. order: all of them, best first, too."""
-        more = {"mask": mask, "order": order, "probabilities": probabilities, "defer": defer, "t": t}
+        """One of the candidates, each with features as x has, and perhaps a name, by which mask may list those that are
+        eligible. order: all of them, best first, too."""
+        more = {"names": names, "mask": mask, "order": order, "probabilities": probabilities, "defer": defer, "t": t}
         more.update(_messages.observed(observed))
         return Action(await self._ask(_requests.decide(self._new_id, model, x, candidates, id, more, timeout)))
 
@@ -87,7 +89,7 @@ class AsyncClient:
         loss: Loss,
         *,
         x: Optional[Features] = None,
-        a: Optional[int] = None,
+        a: Optional[Arm] = None,
         p: Optional[float] = None,
         y: Optional[float] = None,
         c: Optional[Features] = None,
@@ -114,7 +116,7 @@ class AsyncClient:
         id: Optional[Id] = None,
         x: Optional[Features] = None,
         candidates: Optional[Sequence[Features]] = None,
-        mask: Optional[Sequence[bool]] = None,
+        mask: Optional[Mask] = None,
         t: Optional[float] = None,
         timeout: Optional[float] = None,
     ) -> Body:

@@ -13,10 +13,15 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import msgpack
 
 Id = Union[str, bytes, int]
+# An arm by its number or, where the model has arm_names, by its name.
+Arm = Union[int, str]
+# Eligible arms: a boolean for each arm, or names.
+Mask = Union[Sequence[bool], Sequence[str]]
 Body = Dict[str, Any]
 # An array of numbers, packed float32, or a map from names (or indices) to values; numpy's arrays are taken too.
 Features = Any
 ID_BYTES = 64
+PLAIN = (list, dict, bytes)  # features that MessagePack carries as they are
 
 
 def check_id(id: Id) -> Id:
@@ -39,7 +44,7 @@ def check_id(id: Id) -> Id:
 def features(x: Features, key: str = "x") -> Any:
     """As MessagePack carries them: lists, dicts and bytes as they are, arrays of numbers as packed float32."""
     kind = type(x)
-    if kind is list or kind is dict or kind is bytes:
+    if kind in PLAIN:
         return x
     if isinstance(x, Mapping):
         return dict(x)
@@ -81,7 +86,7 @@ def context(
     return body
 
 
-def observed(decision: Optional[Tuple[int, float]]) -> Body:
+def observed(decision: Optional[Tuple[Arm, float]]) -> Body:
     """The keys by which an apprentice is shown what another system decided: (action, propensity)."""
     return {} if decision is None else {"a": decision[0], "p": decision[1]}
 

@@ -91,10 +91,13 @@ class Many:
     def take(self, reply: Body) -> None:
         asked, self.again = self.again, []
         self.tries += 1
+        answers, read = self.answers, self.read
         for i, item in zip(asked, reply["items"]):
-            failed = "code" in item
-            self.answers[i] = error_of(item) if failed else self.read(item)
-            if failed and item["code"] in ("busy", "not_durable"):
+            if "code" not in item:
+                answers[i] = read(item)
+                continue
+            answers[i] = error_of(item)
+            if item["code"] in ("busy", "not_durable"):
                 self.again.append(i)
 
     def pause(self) -> float:
@@ -104,10 +107,13 @@ class Many:
 
 def _item(i: int, item: Mapping[str, Any]) -> Body:
     body = dict(item)
+    id, x = body.get("id"), body.get("x")
+    if type(id) is str and 1 <= len(id) <= _messages.ID_BYTES and id.isascii() and type(x) in _messages.PLAIN:
+        return body  # what the checks below would leave as it is, as nearly all are
     try:
-        _messages.check_id(body.get("id"))  # type: ignore[arg-type]
+        _messages.check_id(id)  # type: ignore[arg-type]
         if "x" in body:
-            body["x"] = _messages.features(body["x"])
+            body["x"] = _messages.features(x)
     except (TypeError, ValueError) as failure:
         raise type(failure)(f"items[{i}]: {failure}") from None
     return body

@@ -55,9 +55,9 @@ static cop_err write_config(const cop_bench_pair *pair, const cop_bench_costs *s
 	(void)fprintf(file,
 	        "state_dir = \"%s/state\"\n"
 	        "log { level = \"warning\" }\n"
-	        "sockets { requests = { \"%s\" } }\n"
+	        "sockets { requests = { \"%s\" } admin = { \"%s\" } }\n"
 	        "journal { sync = \"interval\" interval = \"10ms\" }\n",
-	        pair->folder, pair->daemon_endpoint);
+	        pair->folder, pair->daemon_endpoint, pair->admin_endpoint);
 	put_model(file, set, COP_BENCH_OWN_MODEL, "\trefit { enabled = false }\n"); /* what is timed is serving */
 	if (set->refit) { /* a checkpoint would hold up a round on one side */
 		(void)fprintf(file, "checkpoint { every = \"1d\" }\n");
@@ -125,6 +125,7 @@ static cop_err start_daemon(cop_bench_pair *pair, const char *self, const cop_be
 	char option[] = "--config";
 	char stay[] = "--foreground";
 	choose_endpoint(pair, set->tcp, "daemon", pair->daemon_endpoint, sizeof pair->daemon_endpoint);
+	choose_endpoint(pair, false, "admin", pair->admin_endpoint, sizeof pair->admin_endpoint);
 	(void)snprintf(config, sizeof config, "%s/coppice.conf", pair->folder);
 	cop_err err = find_daemon(self, program, sizeof program, diag);
 	if (err == COP_OK)

@@ -13,7 +13,7 @@
 typedef struct cop_bench_pair {
 	char folder[64];
 	pid_t daemon, echo; /* 0: not running */
-	char daemon_endpoint[128], echo_endpoint[128];
+	char daemon_endpoint[128], admin_endpoint[128], echo_endpoint[128];
 } cop_bench_pair;
 
 /* Starts the echo, and the daemon unless the settings name one: their programs are looked for beside this one. What

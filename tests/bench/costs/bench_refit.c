@@ -10,7 +10,7 @@
 #include "bench_costs.h"
 #include "bench_pair.h"
 #include "bench_rounds.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "wire/wire_keys.h"
 
@@ -255,7 +255,7 @@ static cop_err connect_all(bench *b)
 	if (err == COP_OK)
 		err = cop_bench_drive_open(&target, &b->filled, b->diag);
 	if (err == COP_OK)
-		err = cop_client_open(target.endpoint, target.timeout, &b->control, b->diag);
+		err = cop_client_open(b->pair.admin_endpoint, target.timeout, &b->control, b->diag);
 	if (err != COP_OK) /* the reason may be that it has ended */
 		(void)!cop_bench_pair_check(&b->pair, b->diag);
 	return err;

@@ -260,7 +260,7 @@ static void note(run *r, uint32_t event, const cop_decision *decision)
 			r->probe[2 * (size_t)event + k] = (float)decision->probe[single ? 0 : k];
 		return;
 	}
-	cop_policy_view view = cop_learner_viewed(cop_model_learner(r->model));
+	cop_policy_view view = cop_learner_last_policy(cop_model_learner(r->model));
 	r->played[event] = decision->arm;
 	for (uint32_t k = 0; k < h->arms; k++)
 		r->p[(size_t)event * h->arms + k] = (float)view.p[k];

@@ -60,7 +60,7 @@ static char endpoints[64], text[1024];
 static void write_text(void)
 {
 	(void)snprintf(text, sizeof text,
-	        "sockets { requests = { \"ipc://%s/r\" } actions_bind = { \"ipc://%s/a\" } }\n"
+	        "sockets { admin = { } requests = { \"ipc://%s/r\" } actions_bind = { \"ipc://%s/a\" } }\n"
 	        "journal { sync = never }\n"
 	        "model \"m\" { arms = 2 features = 2 experts = linear height = 1 trees = 0 explain_keep = 1 }\n"
 	        "model \"d\" { learner = dgt arms = 2 features = 0 bits = 4 max_nonzeros = 4 height = 1 explain_keep = "
@@ -224,7 +224,7 @@ static void make_starts(void *context)
 	save_start("d", &hashed);
 	cop_model_table_fini(&models);
 	(void)snprintf(more, sizeof more,
-	        "sockets { requests = { \"ipc://%s/r\" } }\n"
+	        "sockets { admin = { } requests = { \"ipc://%s/r\" } }\n"
 	        "model \"m\" { arms = 2 features = 2 experts = linear height = 1 trees = 0 start_from = \"%s/m.model\" "
 	        "}\n"
 	        "model \"d\" { learner = dgt arms = 2 features = 0 bits = 4 max_nonzeros = 4 height = 1 names_bytes = "

@@ -61,7 +61,7 @@ static double play(cop_learner *learner, const cop_learner_settings *s, double f
 		fixture_draw(&e, &rng, false);
 		size_t eligible = mask_of(n, mask);
 		assert_int_equal(cop_learner_decide(learner, &e.row, &(cop_candidates){ .mask = mask }, &d), COP_OK);
-		cop_policy_view viewed = cop_learner_viewed(learner);
+		cop_policy_view viewed = cop_learner_last_policy(learner);
 		assert_true(viewed.p[d.arm] == d.p);
 		assert_true(d.p >= floor / (double)eligible);
 		least = fmin(least, lowest(&viewed, mask) * (double)eligible);
@@ -123,7 +123,7 @@ static void test_floor_holds_over_candidates(void **state)
 				eligible += mask[k] = k == 0 || n % 2 == 0 || k % 2 == 0;
 			e.set.mask = mask;
 			assert_int_equal(cop_learner_decide(learner, &e.row, &e.set, &d), COP_OK);
-			cop_policy_view view = cop_learner_viewed(learner);
+			cop_policy_view view = cop_learner_last_policy(learner);
 			double least = lowest(&view, mask) * (double)eligible;
 			assert_true(view.arms == e.set.count && least >= LEAST * (1.0 - 1e-12));
 			at_floor += least <= LEAST * (1.0 + 1e-12);
@@ -159,7 +159,7 @@ static void test_shares_of_arms_hold_and_change_while_it_lives(void **state)
 			assert_true(learner->settings.exploration.shares.min.count == 0);
 		}
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
-		cop_policy_view view = cop_learner_viewed(learner);
+		cop_policy_view view = cop_learner_last_policy(learner);
 		if (n < 200)
 			assert_true(view.p[1] >= 0.3 && view.p[2] <= 0.05 && view.p[2] >= LEAST / 4);
 		(void)fixture_loss(learner, &e, &d, loss);

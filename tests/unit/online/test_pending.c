@@ -117,6 +117,7 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	assert_int_equal(e->losses, w->entry.losses);
 	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
 	assert_int_equal(e->observed, w->entry.observed);
+	assert_int_equal(e->owner, w->entry.owner);
 	assert_true(e->own_p == w->entry.own_p);
 	check_decision(&e->decision, &w->entry.decision);
 	check_row(&e->x, &w->x, shape->d, shape->sparse);
@@ -158,6 +159,48 @@ static size_t masked_of(const reference *ref)
 	return count;
 }
 
+/* Number 0 is nobody; two of the others belong into the same place. */
+static const uint32_t owners[] = { 0, 5, 21, 0x80000005, 3000000007 };
+#define OWNERS (sizeof owners / sizeof *owners)
+
+static size_t count_of(const reference *ref, uint32_t owner)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ref->count; i++)
+		count += ref->items[i].entry.owner == owner;
+	return count;
+}
+
+static const waiting *oldest_of(const reference *ref, uint32_t owner)
+{
+	size_t i = 0;
+	while (i < ref->count && ref->items[i].entry.owner != owner)
+		i++;
+	return i == ref->count ? NULL : &ref->items[i];
+}
+
+/* Each owner's count and oldest, and what gives way to a decision of his: his own oldest, unless somebody has more. */
+static void check_owners(cop_pending *table, const reference *ref, const cop_pending_shape *shape)
+{
+	cop_pending_entry e;
+	size_t most = 0;
+	for (size_t i = 0; i < OWNERS; i++)
+		most = count_of(ref, owners[i]) > most ? count_of(ref, owners[i]) : most;
+	for (size_t i = 0; i < OWNERS; i++) {
+		const waiting *oldest = oldest_of(ref, owners[i]);
+		assert_int_equal(cop_pending_owned_count(table, owners[i]), count_of(ref, owners[i]));
+		assert_int_equal(cop_pending_owned_oldest(table, owners[i], &e), oldest != NULL);
+		if (oldest != NULL)
+			check_entry(&e, oldest, shape);
+		assert_int_equal(cop_pending_gives_way(table, owners[i], false, &e), ref->count > 0);
+		if (ref->count == 0)
+			continue;
+		assert_int_equal(count_of(ref, e.owner), most);
+		assert_true(e.owner == owners[i] || count_of(ref, owners[i]) < most);
+		check_entry(&e, oldest_of(ref, e.owner), shape);
+	}
+}
+
 static cop_pending *table_of(const cop_pending_shape *shape, size_t max)
 {
 	cop_pending *table;
@@ -184,6 +227,7 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	w->entry.unheard = cop_rng_below(rng, 2) != 0;
 	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
 	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
+	w->entry.owner = owners[cop_rng_below(rng, OWNERS)];
 	row_random(&w->x, rng, D, 0.4, 0);
 	row_random(&w->a, rng, shape->candidate_d, 0.4, 0);
 	if (shape->masks)
@@ -297,6 +341,7 @@ static void one_operation(
 	assert_int_equal(cop_pending_count(table), ref->count);
 	if (n % 64 != 0)
 		return;
+	check_owners(table, ref, shape);
 	assert_int_equal(cop_pending_observed(table), observed_of(ref));
 	assert_int_equal(cop_pending_unheard(table), unheard_of(ref));
 	assert_int_equal(cop_pending_masked(table), masked_of(ref));
@@ -577,6 +622,45 @@ static void test_overhead_is_at_most_64_bytes(void **state)
 }
 
 /* Over many doublings of the index, with gaps closed between them, every id is found, and no other. */
+static uint32_t add_owned(cop_pending *table, uint64_t number, uint32_t owner, size_t nnz)
+{
+	static const float x[D] = { 1.0f };
+	static const uint32_t index[D] = { 0, 1, 2, 3 };
+	uint32_t handle;
+	cop_event_id id;
+	const cop_pending_entry entry = {
+		.owner = owner,
+		.decision = { .p = 1.0, .rev = number },
+		.x = { .d = D, .nnz = nnz, .index = index, .value = x },
+	};
+	cop_event_id_from_unsigned(&id, number);
+	assert_int_equal(cop_pending_add(table, &id, &entry, &handle), COP_OK);
+	return handle;
+}
+
+/* Few large ones take more room than many small ones. */
+static void test_by_bytes_the_owner_of_most_bytes_gives_way(void **state)
+{
+	(void)state;
+	const cop_pending_shape shape = { .d = D, .arms = 2, .sparse = true, .max_nonzeros = D };
+	cop_pending *table = table_of(&shape, 100);
+	cop_pending_entry e;
+	for (uint64_t i = 0; i < 4; i++)
+		(void)add_owned(table, i, 7, D);
+	for (uint64_t i = 10; i < 15; i++)
+		(void)add_owned(table, i, 9, 0);
+	assert_true(cop_pending_gives_way(table, 11, false, &e) && e.decision.rev == 10);
+	assert_true(cop_pending_gives_way(table, 11, true, &e) && e.decision.rev == 0);
+	assert_true(cop_pending_gives_way(table, 9, true, &e) && e.decision.rev == 0);
+	assert_true(cop_pending_gives_way(table, 7, false, &e) && e.decision.rev == 10);
+	assert_true(cop_pending_gives_way(table, 0, false, &e) && e.decision.rev == 10);
+	for (uint64_t i = 20; i < 26; i++)
+		(void)add_owned(table, i, 0, 0);
+	assert_true(cop_pending_gives_way(table, 9, false, &e) && e.decision.rev == 20);
+	assert_true(cop_pending_gives_way(table, 9, true, &e) && e.decision.rev == 0);
+	cop_pending_free(table);
+}
+
 static void test_growing_keeps_every_decision(void **state)
 {
 	(void)state;
@@ -626,7 +710,7 @@ static void test_add_after_reserve_allocates_nothing(void **state)
 			size_t bytes = cop_pending_bytes(table);
 			cop_err err = COP_ENOMEM;
 			const cop_pending_need need = { &w.id, &w.entry.x, &w.entry.candidate, 1, w.entry.observed,
-				w.entry.mask };
+				w.entry.mask, w.entry.owner };
 			for (unsigned long n = 1; err != COP_OK; n++) {
 				cop_test_alloc_fail(n, 0);
 				err = cop_pending_reserve(table, &need);
@@ -911,6 +995,7 @@ int main(void)
 		cmocka_unit_test(test_failed_allocations_leave_table_as_it_was),
 		cmocka_unit_test(test_steady_load_allocates_nothing),
 		cmocka_unit_test(test_overhead_is_at_most_64_bytes),
+		cmocka_unit_test(test_by_bytes_the_owner_of_most_bytes_gives_way),
 		cmocka_unit_test(test_growing_keeps_every_decision),
 		cmocka_unit_test(test_add_after_reserve_allocates_nothing),
 		cmocka_unit_test(test_activated_entry_is_the_youngest),

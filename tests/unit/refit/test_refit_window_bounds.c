@@ -494,7 +494,7 @@ static void test_progress_is_told_at_every_4096th_step(void **state)
 	cop_refit_settings set = quick();
 	for (uint64_t events = 4094; events < 4096; events++) {
 		listener l = { .go_on = true };
-		const cop_progress progress = { .tell = hear, .context = &l };
+		const cop_progress progress = { .report = hear, .context = &l };
 		cop_refit_window w;
 		book b;
 		empty_folder();
@@ -508,7 +508,7 @@ static void test_progress_is_told_at_every_4096th_step(void **state)
 		cop_refit_window_fini(&w);
 	}
 	listener l = { .go_on = false };
-	const cop_progress progress = { .tell = hear, .context = &l };
+	const cop_progress progress = { .report = hear, .context = &l };
 	cop_refit_window w;
 	assert_int_equal(cop_refit_window_read(&set, folder, &progress, &w, NULL), COP_EEND);
 	assert_true(w.stopped && l.heard == 1);

@@ -240,9 +240,57 @@ static void test_context_mask_bit_set_is_read(void **state)
 	assert_string_equal(a->fault.message, "mask: no arm is eligible, expected at least one");
 }
 
-/* ---- refused ---- */
-
 #define X4 "'x': [1, 2, 3, 4]"
+
+/* Every set of arms, its names in falling order. */
+static void test_context_mask_of_names_is_read(void **state)
+{
+	attempt *a = *state;
+	static const char *const names[ARMS] = { "left", "middle", "right", "up", "down", "4" };
+	a->f.dense.arm_names = fixture_arm_names();
+	for (unsigned set = 1; set < 1U << ARMS; set++) {
+		char text[160] = "{'id': 1, " X4 ", 'mask': [";
+		const char *comma = "";
+		for (unsigned arm = ARMS; arm-- > 0;) {
+			if ((set >> arm & 1) == 0)
+				continue;
+			size_t used = strlen(text);
+			(void)snprintf(text + used, sizeof text - used, "%s'%s'", comma, names[arm]);
+			comma = ", ";
+		}
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "]}");
+		assert_int_equal(try_text(a, &a->f.dense, text), COP_OK);
+		assert_true(a->context.has_mask);
+		for (unsigned arm = 0; arm < ARMS; arm++)
+			assert_int_equal(a->context.mask[arm], set >> arm & 1);
+	}
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, " X4 ", 'mask': [0, 0, true, 0, 0, 0]}"), COP_OK);
+	assert_true(a->context.mask[2] == 1 && a->context.mask[1] == 0);
+}
+
+static void test_context_mask_of_names_that_are_wrong_is_refused(void **state)
+{
+	attempt *a = *state;
+	static const refusal refusals[] = {
+		{ "{'id': 1, " X4 ", 'mask': ['up', 'north']}", COP_WIRE_BAD_REQUEST,
+		        "mask[1]: no arm has the name \"north\"" },
+		{ "{'id': 1, " X4 ", 'mask': ['up', 'left', 'up']}", COP_WIRE_BAD_REQUEST,
+		        "mask[2]: the name stands twice" },
+		{ "{'id': 1, " X4 ", 'mask': ['up', 1]}", COP_WIRE_BAD_REQUEST,
+		        "mask[1]: got an integer, expected an arm's name" },
+		{ "{'id': 1, " X4 ", 'mask': [1, 'up', 0, 0, 0, 0]}", COP_WIRE_BAD_REQUEST,
+		        "mask[1]: got a string, expected a boolean, 0 or 1" },
+		{ "{'id': 1, " X4 ", 'mask': []}", COP_WIRE_BAD_REQUEST, "mask: got 0 entries, expected 6" },
+	};
+	static const refusal unnamed = { "{'id': 1, " X4 ", 'mask': ['up', 'up', 'up', 'up', 'up', 'up']}",
+		COP_WIRE_BAD_REQUEST, "mask[0]: got a string, expected a boolean, 0 or 1" };
+	assert_refused(&a->fault, try_text(a, &a->f.dense, unnamed.message), &unnamed);
+	a->f.dense.arm_names = fixture_arm_names();
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+		assert_refused(&a->fault, try_text(a, &a->f.dense, refusals[i].message), &refusals[i]);
+}
+
+/* ---- refused ---- */
 
 static void test_context_wrong_messages_are_refused_in_words(void **state)
 {
@@ -437,6 +485,87 @@ static void test_context_of_an_apprentice_has_the_systems_action(void **state)
 	assert_refused(&a->fault, try_text(a, &a->f.ranks, beyond.message), &beyond);
 }
 
+static void test_context_of_an_apprentice_names_the_systems_arm(void **state)
+{
+	attempt *a = *state;
+	const cop_wire_context *c = &a->context;
+	a->f.dense.apprentice = true;
+	a->f.dense.arm_names = fixture_arm_names();
+	assert_int_equal(
+	        try_text(a, &a->f.dense, "{'id': 1, 'a': 'down', 'p': 0.5, 'mask': ['up', 'down'], " X4 "}"), COP_OK);
+	assert_true(c->observed && c->a == 4);
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, 'a': 4, 'p': 0.5, " X4 "}"), COP_OK);
+	assert_true(c->observed && c->a == 4);
+	static const refusal refusals[] = {
+		{ "{'id': 1, " X4 ", 'a': 'b', 'p': 0.5}", COP_WIRE_BAD_REQUEST, "a: no arm has the name \"b\"" },
+		{ "{'id': 1, " X4 ", 'a': true, 'p': 0.5}", COP_WIRE_BAD_REQUEST,
+		        "a: got a boolean, expected an arm's number or name" },
+		{ "{'id': 1, " X4 ", 'a': 'left', 'p': 0.5, 'mask': ['right']}", COP_WIRE_BAD_REQUEST,
+		        "a: got 0, which the mask excludes" },
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+		assert_refused(&a->fault, try_text(a, &a->f.dense, refusals[i].message), &refusals[i]);
+}
+
+#define TWO "'c': [[1,2,3],[4,5,6]], " X4
+
+static void assert_name(const attempt *a, size_t candidate, const char *want)
+{
+	const char *text;
+	size_t length;
+	assert_int_equal(cop_wire_context_name(&a->context, candidate, &text, &length), want != NULL);
+	if (want != NULL) {
+		assert_int_equal(length, strlen(want));
+		assert_memory_equal(text, want, length);
+	}
+}
+
+static void test_context_candidates_have_names(void **state)
+{
+	attempt *a = *state;
+	assert_int_equal(try_text(a, &a->f.ranks, "{'names': ['red', 'blue'], 'id': 1, " TWO "}"), COP_OK);
+	assert_name(a, 0, "red");
+	assert_name(a, 1, "blue");
+	assert_name(a, 2, NULL);
+	assert_true(a->context.mask[0] == 1 && a->context.mask[1] == 1);
+	assert_int_equal(
+	        try_text(a, &a->f.ranks, "{'mask': ['blue'], 'id': 1, " TWO ", 'names': ['red', 'blue']}"), COP_OK);
+	assert_true(a->context.mask[0] == 0 && a->context.mask[1] == 1);
+	assert_int_equal(try_text(a, &a->f.ranks, "{'id': 1, " TWO "}"), COP_OK);
+	assert_name(a, 0, NULL);
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, 'names': 7, " X4 "}"), COP_OK); /* has no candidates */
+	assert_name(a, 0, NULL);
+	a->f.ranks.apprentice = true;
+	assert_int_equal(
+	        try_text(a, &a->f.ranks, "{'a': 'blue', 'id': 1, 'p': 0.5, " TWO ", 'names': ['red', 'blue']}"),
+	        COP_OK);
+	assert_true(a->context.observed && a->context.a == 1);
+	static const refusal unknown = { "{'a': 'green', 'id': 1, 'p': 0.5, " TWO ", 'names': ['red', 'blue']}",
+		COP_WIRE_BAD_REQUEST, "a: \"green\" is none of the candidates' names" };
+	assert_refused(&a->fault, try_text(a, &a->f.ranks, unknown.message), &unknown);
+}
+
+static void test_context_wrong_names_of_candidates_are_refused(void **state)
+{
+	attempt *a = *state;
+	static const refusal refusals[] = {
+		{ "{'id': 1, " TWO ", 'names': ['red']}", COP_WIRE_BAD_REQUEST, "names: expected an array of 2 texts" },
+		{ "{'id': 1, " TWO ", 'names': 'red'}", COP_WIRE_BAD_REQUEST, "names: expected an array of 2 texts" },
+		{ "{'id': 1, " TWO ", 'names': ['red', 5]}", COP_WIRE_BAD_REQUEST,
+		        "names[1]: expected a text of 1 to 64" },
+		{ "{'id': 1, " TWO ", 'names': ['', 'red']}", COP_WIRE_BAD_REQUEST,
+		        "names[0]: expected a text of 1 to 64" },
+		{ "{'id': 1, " TWO ", 'names': ['red', 'blue'], 'mask': ['green']}", COP_WIRE_BAD_REQUEST,
+		        "mask[0]: \"green\" is none of the candidates' names" },
+		{ "{'id': 1, " TWO ", 'names': ['red', 'blue'], 'mask': ['red', 'red']}", COP_WIRE_BAD_REQUEST,
+		        "mask[1]: the name stands twice" },
+		{ "{'id': 1, " TWO ", 'names': ['red', 'blue'], 'mask': ['red', 1]}", COP_WIRE_BAD_REQUEST,
+		        "mask[1]: got an integer, expected a candidate's name" },
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+		assert_refused(&a->fault, try_text(a, &a->f.ranks, refusals[i].message), &refusals[i]);
+}
+
 /* They are unknown keys then, whatever they hold. */
 static void test_context_elsewhere_has_no_action(void **state)
 {
@@ -570,6 +699,11 @@ static void test_context_cut_or_changed_is_never_read_out_of_bounds(void **state
 	put_message(&a->bytes, "{'id': 'u1', " X4 ", 'mask': [1, 1, 1, 0, 0, 1], 'a': 1, 'p': 0.25}");
 	sweep_truncations(&a->f, decode_dense, &a->bytes);
 	sweep_mutations(&a->f, decode_dense, &a->bytes);
+	a->f.dense.arm_names = fixture_arm_names();
+	cop_bytes_clear(&a->bytes);
+	put_message(&a->bytes, "{'id': 'u1', " X4 ", 'mask': ['up', 'left', 'down'], 'a': 'left', 'p': 0.25}");
+	sweep_truncations(&a->f, decode_dense, &a->bytes);
+	sweep_mutations(&a->f, decode_dense, &a->bytes);
 }
 
 static void test_context_decoding_allocates_nothing(void **state)
@@ -579,6 +713,12 @@ static void test_context_decoding_allocates_nothing(void **state)
 	cop_test_alloc_fail(0, 0);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(try_shape(a, &a->f.dense), COP_OK);
+	assert_int_equal(cop_test_alloc_count(), 0);
+	a->f.dense.arm_names = fixture_arm_names();
+	cop_bytes_clear(&a->bytes);
+	put_message(&a->bytes, "{'id': 'u1', " X4 ", 'mask': ['up', 'left']}");
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(try_shape(a, &a->f.dense), COP_OK);
 	assert_int_equal(cop_test_alloc_count(), 0);
 }
 
@@ -597,6 +737,8 @@ int main(void)
 		CASE(test_context_sparse_collisions_are_summed),
 		CASE(test_context_sparse_random_maps_are_sorted),
 		CASE(test_context_mask_bit_set_is_read),
+		CASE(test_context_mask_of_names_is_read),
+		CASE(test_context_mask_of_names_that_are_wrong_is_refused),
 		CASE(test_context_wrong_messages_are_refused_in_words),
 		CASE(test_context_wrong_sparse_messages_are_refused),
 		CASE(test_context_wrong_bytes_are_refused),
@@ -605,6 +747,9 @@ int main(void)
 		CASE(test_context_keys_of_other_types_are_ignored),
 		CASE(test_explain_takes_either_id_or_x),
 		CASE(test_context_of_an_apprentice_has_the_systems_action),
+		CASE(test_context_of_an_apprentice_names_the_systems_arm),
+		CASE(test_context_candidates_have_names),
+		CASE(test_context_wrong_names_of_candidates_are_refused),
 		CASE(test_context_elsewhere_has_no_action),
 		CASE(test_context_with_action_is_written_and_read_back),
 		CASE(test_context_written_is_read_back),

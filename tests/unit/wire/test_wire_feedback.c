@@ -52,6 +52,52 @@ static void test_feedback_self_contained_is_read(void **state)
 	assert_false(out.has_x);
 }
 
+static cop_err decode_named(fixture *f, const void *body, size_t length)
+{
+	cop_wire_feedback out;
+	return cop_wire_feedback_decode(body, length, &f->dense, &f->workspace, &out, &fault);
+}
+
+static void test_feedback_names_its_arm(void **state)
+{
+	(void)state;
+	fixture f;
+	fixture_init(&f);
+	f.dense.arm_names = fixture_arm_names();
+	cop_wire_feedback out;
+	static const struct {
+		const char *text;
+		size_t arm;
+	} cases[] = {
+		{ "{'id': 1, 'loss': 0, 'x': [1, 2, 3, 4], 'a': 'left', 'p': 0.125}", 0 },
+		{ "{'id': 1, 'loss': 0, 'x': [1, 2, 3, 4], 'a': 'down', 'p': 0.125}", 4 },
+		{ "{'id': 1, 'loss': 0, 'x': [1, 2, 3, 4], 'a': '4', 'p': 0.125}", 5 },
+		{ "{'id': 1, 'loss': 0, 'x': [1, 2, 3, 4], 'a': 4, 'p': 0.125}", 4 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		assert_int_equal(decode_text(&f.dense, &f, cases[i].text, &out), COP_OK);
+		assert_true(out.has_a && out.a == cases[i].arm);
+	}
+	static const refusal refusals[] = {
+		{ "{'id': 1, 'loss': 0, 'a': 'lefT'}", COP_WIRE_BAD_REQUEST, "a: no arm has the name \"lefT\"" },
+		{ "{'id': 1, 'loss': 0, 'a': ''}", COP_WIRE_BAD_REQUEST, "a: no arm has the name \"\"" },
+		{ "{'id': 1, 'loss': 0, 'a': 6}", COP_WIRE_BAD_REQUEST, "a: got 6, expected an arm below 6" },
+		{ "{'id': 1, 'loss': 0, 'a': null}", COP_WIRE_BAD_REQUEST,
+		        "a: got nil, expected an arm's number or name" },
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
+		assert_refused(&fault, decode_text(&f.dense, &f, refusals[i].message, &out), &refusals[i]);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	put_message(&bytes, cases[1].text);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(decode(&f.dense, &f, &bytes, &out), COP_OK);
+	assert_int_equal(cop_test_alloc_count(), 0);
+	sweep_truncations(&f, decode_named, &bytes);
+	sweep_mutations(&f, decode_named, &bytes);
+	cop_bytes_fini(&bytes);
+}
+
 static void test_feedback_wrong_messages_are_refused_in_words(void **state)
 {
 	(void)state;
@@ -185,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_feedback_plain_is_read),
 		cmocka_unit_test(test_feedback_self_contained_is_read),
+		cmocka_unit_test(test_feedback_names_its_arm),
 		cmocka_unit_test(test_feedback_wrong_messages_are_refused_in_words),
 		cmocka_unit_test(test_feedback_nonfinite_loss_is_refused),
 		cmocka_unit_test(test_feedback_written_is_read_back),

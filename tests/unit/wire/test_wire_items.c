@@ -173,6 +173,12 @@ static void test_envelope_of_a_wrong_message_is_found(void **state)
 	put_message(&bytes, "{'id': 1.5, 'seq': 6}");
 	cop_wire_envelope(bytes.data, bytes.length, &id, &seq);
 	assert_true(id.kind == 0 && seq.length == 1);
+	/* {id: "a", id: "bc", x: 1, seq: 7, seq: 300} */
+	static const char twice[] = "\x85\xa2id\xa1"
+	                            "a\xa2id\xa2"
+	                            "bc\xa1x\x01\xa3seq\x07\xa3seq\xcd\x01\x2c";
+	cop_wire_envelope(twice, sizeof twice - 1, &id, &seq);
+	assert_true(id.length == 1 && seq.length == 1);
 	cop_wire_envelope(NULL, 0, &id, &seq);
 	cop_wire_envelope("\xdf\xff\xff\xff\xff", 5, &id, &seq);
 	assert_true(id.kind == 0 && seq.length == 0);

@@ -220,6 +220,7 @@ static void test_action_marked_as_not_durable_keeps_the_rest(void **state)
 	static const double probability[] = { 0.25, 0.25, 0.5 };
 	cop_wire_action action = { .a = 2,
 		.arm = "blue",
+		.arm_length = 4,
 		.p = 0.5,
 		.rev = 3,
 		.durable = true,

@@ -42,6 +42,20 @@ static inline cop_wire_naming *fixture_letters(void)
 	return letters;
 }
 
+/* Of all fixtures too: arms are named left, middle, right, up, down and 4, which is arm 5. */
+static inline const cop_name_table *fixture_arm_names(void)
+{
+	static cop_name_table table;
+	static const char *const names[ARMS] = { "left", "middle", "right", "up", "down", "4" };
+	const cop_name_prefix none = { 0 };
+	for (size_t i = table.count; i < ARMS; i++) {
+		uint32_t arm;
+		assert_int_equal(cop_name_table_add(&table, 0, none, names[i], strlen(names[i]), &arm), COP_OK);
+		assert_int_equal(arm, i);
+	}
+	return &table;
+}
+
 /* Dense features are named a, b, c, d. */
 static inline void fixture_init(fixture *f)
 {

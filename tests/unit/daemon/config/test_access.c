@@ -23,7 +23,7 @@ static void write_file(const char *text, mode_t mode)
 static const char good[] = "# names\n\n"
                            "  shop  0123456789abcdef  decide,feedback  m,front-page\n"
                            "\tgrafana\tABCDEFGHIJKLMNOP\tread\n"
-                           "boss ~~~~~~~~~~~~~~~~~~~~ all\n";
+                           "boss ~~~~~~~~~~~~~~~~~~~~ all rate=9\n";
 
 static const cop_access_entry *find(const cop_access *access, const char *token)
 {
@@ -51,6 +51,29 @@ static void test_access_reads_names_tokens_rights_and_models(void **state)
 	        cop_access_allows(grafana, COP_ACCESS_READ, "m") && cop_access_allows(grafana, COP_ACCESS_READ, ""));
 	assert_false(cop_access_allows(grafana, COP_ACCESS_ADMIN, "m"));
 	assert_true(cop_access_allows(boss, COP_ACCESS_ALL, "") && cop_access_allows(boss, COP_ACCESS_ADMIN, "m"));
+	cop_access_free(access);
+}
+
+static void test_access_reads_limits(void **state)
+{
+	(void)state;
+	cop_access *access;
+	write_file("a 0123456789abcdef all m,n rate=20 bytes=4MiB pending=7\n"
+	           "b 0123456789abcdeg all pending=1\nc 0123456789abcdeh all m\n",
+	        0600);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &access, NULL), COP_OK);
+	const cop_access_entry *a = cop_access_named(access, "a"), *b = cop_access_named(access, "b");
+	const cop_access_entry *c = cop_access_named(access, "c");
+	assert_string_equal(a->models, "m,n");
+	assert_int_equal(a->limits.rate, 20);
+	assert_int_equal(a->limits.bytes, 4 << 20);
+	assert_int_equal(a->limits.pending, 7);
+	assert_null(b->models);
+	assert_int_equal(b->limits.rate + b->limits.bytes, 0);
+	assert_int_equal(b->limits.pending, 1);
+	assert_null(c->quota);
+	assert_true(a->quota != NULL && b->quota != NULL && a->quota != b->quota);
+	assert_true(a->owner != 0 && b->owner != 0 && a->owner != b->owner);
 	cop_access_free(access);
 }
 
@@ -90,7 +113,12 @@ static void test_access_refuses_wrong_files_with_the_line(void **state)
 	assert_wrong("# nothing\n", 0600, COP_EFORMAT, 0, "no name");
 	assert_wrong("a\n", 0600, COP_EFORMAT, 1, "number of words");
 	assert_wrong("a 0123456789abcdef\n", 0600, COP_EFORMAT, 1, "number of words");
-	assert_wrong("a 0123456789abcdef all m n\n", 0600, COP_EFORMAT, 1, "number of words");
+	assert_wrong("a 0123456789abcdef all m n\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
+	assert_wrong("a 0123456789abcdef all rate=1 m\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
+	assert_wrong("a 0123456789abcdef all rate=0\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
+	assert_wrong("a 0123456789abcdef all rate=many\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
+	assert_wrong("a 0123456789abcdef all rat=1\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
+	assert_wrong("a 0123456789abcdef all bytes=4MB\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
 	assert_wrong("\na/b 0123456789abcdef all\n", 0600, COP_EFORMAT, 2, "the name is wrong");
 	assert_wrong("a 0123456789abcde all\n", 0600, COP_EFORMAT, 1, "the token is wrong");
 	assert_wrong("a 0123456789abcd\xc3\xbc all\n", 0600, COP_EFORMAT, 1, "the token is wrong");
@@ -192,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_access_reads_keys_from_a_file_that_anybody_may_read),
 		cmocka_unit_test(test_access_finds_every_name_of_many),
 		cmocka_unit_test(test_access_reads_names_tokens_rights_and_models),
+		cmocka_unit_test(test_access_reads_limits),
 		cmocka_unit_test(test_access_finds_whole_tokens_alone),
 		cmocka_unit_test(test_access_refuses_wrong_files_with_the_line),
 		cmocka_unit_test(test_access_without_memory_fails_each_time),

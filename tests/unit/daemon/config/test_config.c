@@ -1323,6 +1323,7 @@ static void test_config_example_shows_the_defaults(void **state)
 	assert_int_equal(err, COP_OK);
 	cop_config *plain =
 	        good("sockets { requests = { \"tcp://127.0.0.1:5590\", \"ipc:///run/coppice/requests.ipc\" }\n"
+	             "admin = { \"ipc:///run/coppice/admin.ipc\" }\n"
 	             "contexts_bind = { \"tcp://127.0.0.1:5591\" } feedback_bind = { \"tcp://127.0.0.1:5592\" }\n"
 	             "actions_bind = { \"tcp://127.0.0.1:5593\" } }\n"
 	             "model front-page { arms = 6 features = 36 }\n");

@@ -33,7 +33,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ SMALL "log { facility = user }", false, "log.facility: \"daemon\" -> \"user\"" },
 		{ SMALL "checkpoint { every = 10s }", true, "checkpoint.every: \"1min\" -> \"10s\"" },
 		{ SMALL "checkpoint { keep = 4 }", true, "checkpoint.keep: 3 -> 4" },
-		{ SMALL "state_dir = x", false, "state_dir: \"/var/lib/coppice\" -> \"x\"" },
+		{ SMALL "state_dir = x", false, "state_dir: \"/var/lib/coppice\" -> \"x\"" }, /* and admin in it */
 		{ SMALL "http { listen = \"h:1\" }", false, "http.listen" },
 		{ "sockets { requests = { \"ipc://s\" } } model m { arms = 2 features = 3 }", false,
 		        "sockets.requests: { \"ipc://r.ipc\" } -> { \"ipc://s\" }" },
@@ -76,7 +76,8 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		cop_config *old = good(SMALL), *next = good(cases[i].next);
 		cop_config_changes changes;
 		assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
-		assert_int_equal(changes.count, 1);
+		size_t all = strstr(cases[i].text, "state_dir") != NULL ? 2 : 1;
+		assert_int_equal(changes.count, all);
 		if (strstr(changes.items[0].text, cases[i].text) == NULL)
 			print_message("%s\n", changes.items[0].text);
 		assert_non_null(strstr(changes.items[0].text, cases[i].text));
@@ -87,7 +88,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		cop_config_free(next);
 		next = good(cases[i].next);
 		assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
-		assert_int_equal(changes.count, cases[i].applied ? 0 : 1);
+		assert_int_equal(changes.count, cases[i].applied ? 0 : all);
 		cop_config_changes_free(&changes);
 		cop_config_free(next);
 		cop_config_free(old);
@@ -209,7 +210,7 @@ static void test_config_diff_nth_allocation_fails_gives_enomem(void **state)
 			cop_test_alloc_fail(0, 0);
 			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
-				assert_int_equal(changes.count, i == 5 ? 2 : 1);
+				assert_int_equal(changes.count, i == 1 || i == 5 ? 2 : 1);
 			cop_config_changes_free(&changes);
 		}
 		assert_int_equal(err, COP_OK);

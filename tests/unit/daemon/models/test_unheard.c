@@ -12,7 +12,8 @@ static const cop_unheard_limits wide = { 1000, 1u << 20, 100.0 };
 
 static void put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const char *text, size_t contexts)
 {
-	cop_unheard_put(queue, limits, now, text, strlen(text), contexts);
+	const cop_unheard_item item = { text, strlen(text), contexts, { (uint32_t)contexts, 7 } };
+	cop_unheard_put(queue, limits, now, &item);
 }
 
 static void expect(cop_unheard *queue, const char *text)
@@ -25,6 +26,7 @@ static void expect(cop_unheard *queue, const char *text)
 	assert_non_null(body);
 	assert_int_equal(body->length, strlen(text));
 	assert_memory_equal(body->data, text, body->length);
+	assert_true(body->owner.owner == body->contexts && body->owner.most == 7);
 	cop_mem_free(body);
 }
 
@@ -98,7 +100,8 @@ static void test_bytes_drop_the_oldest(void **state)
 	expect_dropped(&queue, 0, 3, 0);
 	char large[3 * OWN + 40];
 	memset(large, 'l', sizeof large);
-	cop_unheard_put(&queue, &small, 1.0, large, sizeof large, 9);
+	cop_unheard_put(
+	        &queue, &small, 1.0, &(cop_unheard_item){ .body = large, .length = sizeof large, .contexts = 9 });
 	expect_dropped(&queue, 0, 3 + 3 + 4 + 1 + 9, 0);
 	expect(&queue, NULL);
 	large[2 * OWN + 30] = '\0';

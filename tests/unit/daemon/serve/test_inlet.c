@@ -1,5 +1,6 @@
 /* Both ends of every connection are here: peers write what ZeroMQ would send, and recv(), which is the inlet's own,
  * reads it as libzmq does. */
+#include "daemon/common/reads.h"
 #include "daemon/serve/inlet.h"
 
 #include <errno.h>
@@ -155,6 +156,30 @@ static void test_streams_count_what_their_subscription_lets_in(void **state)
 	fixture *f = *state;
 	linked l = connect_as(f, COP_INLET_CONTEXTS);
 	char buffer[64];
+	assert_int_equal(send(l.peer, "\0\3fb.\0\4ctx.", 11, 0), 11);
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), 11);
+	assert_int_equal(look(f).queued, 4 + COP_ZMTP_FRAME_COST);
+	disconnect(l);
+}
+
+static void *read_as_own(void *descriptor)
+{
+	char buffer[64];
+	cop_reads_are_own();
+	assert_int_equal(recv(*(int *)descriptor, buffer, sizeof buffer, MSG_DONTWAIT), 11);
+	return NULL;
+}
+
+static void test_a_threads_own_reads_are_not_looked_at(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_CONTEXTS);
+	char buffer[64];
+	pthread_t thread;
+	assert_int_equal(send(l.peer, "\0\3fb.\0\4ctx.", 11, 0), 11);
+	assert_int_equal(pthread_create(&thread, NULL, read_as_own, &l.ours), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(look(f).queued, 0);
 	assert_int_equal(send(l.peer, "\0\3fb.\0\4ctx.", 11, 0), 11);
 	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), 11);
 	assert_int_equal(look(f).queued, 4 + COP_ZMTP_FRAME_COST);
@@ -588,6 +613,102 @@ static void test_takers_on_several_threads_take_it_all(void **state)
 	disconnect(l);
 }
 
+typedef struct sealed {
+	int listening;
+	struct sockaddr_un where;
+} sealed;
+
+static sealed listen_sealed(const fixture *f)
+{
+	char endpoint[128];
+	sealed s = { .listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), .where = address(f, 99) };
+	assert_int_equal(bind(s.listening, (struct sockaddr *)&s.where, sizeof s.where), 0);
+	assert_int_equal(listen(s.listening, 64), 0);
+	(void)snprintf(endpoint, sizeof endpoint, "ipc://%s", s.where.sun_path);
+	assert_int_equal(cop_inlet_add(f->inlet, COP_INLET_PULL, true, endpoint), COP_OK);
+	return s;
+}
+
+static void end_sealed(const sealed *s)
+{
+	(void)close(s->listening);
+	(void)unlink(s->where.sun_path);
+}
+
+/* A connection behind its handshake. */
+static linked connect_sealed(const sealed *s)
+{
+	static const char curve[64] = { '\xff', [9] = 0x7f, [10] = 3, [12] = 'C', 'U', 'R', 'V', 'E' };
+	char buffer[64];
+	linked l = { .peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+	assert_int_equal(connect(l.peer, (const struct sockaddr *)&s->where, sizeof s->where), 0);
+	l.ours = accept(s->listening, NULL, NULL);
+	assert_int_equal(send(l.peer, curve, sizeof curve, 0), sizeof curve);
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), sizeof curve);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(send(l.peer, "\4\1x", 3, 0), 3);
+		assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), 3);
+	}
+	return l;
+}
+
+/* A frame of that much content in the clear. */
+static ssize_t pass_sealed(linked l, size_t length)
+{
+	return pass(l, 0, length + COP_ZMTP_SEALED, length + COP_ZMTP_SEALED);
+}
+
+static void test_encrypted_message_without_an_end_ends_its_connection(void **state)
+{
+	fixture *f = *state;
+	assert_false(cop_inlet_seals(f->inlet));
+	sealed s = listen_sealed(f);
+	assert_true(cop_inlet_seals(f->inlet));
+	linked endless = connect_sealed(&s), busy = connect_sealed(&s);
+	for (unsigned i = 0; i < 3; i++) { /* an eighth of 16 MiB are 2 */
+		assert_true(pass_sealed(endless, MIB - 100) > 0);
+		assert_true(pass_sealed(busy, MIB / 8) > 0);
+	}
+	cop_inlet_taken_from(f->inlet, busy.ours);
+	assert_true(pass_sealed(busy, 1000) > 0);
+	cop_inlet_idle(f->inlet);
+	assert_int_equal(look(f).closed[COP_INLET_MESSAGE], 0); /* it may be on its way to the loop */
+	uint64_t before = look(f).queued;
+	now += 500000000u;
+	cop_inlet_idle(f->inlet);
+	assert_int_equal(look(f).closed[COP_INLET_MESSAGE], 0);
+	now += 600000000u;
+	assert_true(pass_sealed(busy, 1000) > 0); /* the loop is not idle for as long as counts are forgotten after */
+	cop_inlet_idle(f->inlet);
+	assert_int_equal(look(f).closed[COP_INLET_MESSAGE], 1);
+	assert_int_equal(look(f).queued, before + 1000 + COP_ZMTP_FRAME_COST - 3 * (MIB - 100 + COP_ZMTP_FRAME_COST));
+	assert_true(pass_sealed(busy, 1000) > 0);
+	char byte;
+	assert_int_equal(recv(endless.ours, &byte, 1, MSG_DONTWAIT), -1);
+	disconnect(endless);
+	disconnect(busy);
+	end_sealed(&s);
+}
+
+static void test_encrypted_messages_that_are_taken_never_add_up(void **state)
+{
+	fixture *f = *state;
+	sealed s = listen_sealed(f);
+	linked l = connect_sealed(&s);
+	for (unsigned i = 0; i < 20; i++) {
+		assert_true(pass_sealed(l, MIB / 2) > 0);
+		cop_inlet_taken(f->inlet, COP_INLET_PULL, MIB / 2 + COP_ZMTP_FRAME_COST);
+		cop_inlet_taken_from(f->inlet, l.ours);
+		now += 2000000000u;
+		cop_inlet_idle(f->inlet);
+	}
+	assert_int_equal(look(f).closed[COP_INLET_MESSAGE], 0);
+	cop_inlet_taken_from(f->inlet, -1); /* unknown */
+	cop_inlet_taken_from(f->inlet, 1000000);
+	disconnect(l);
+	end_sealed(&s);
+}
+
 static bool is_lost(const void *context, const char *name) { return strcmp(context, name) == 0; }
 
 static void test_named_subscribers_end_when_they_are_lost(void **state)
@@ -653,6 +774,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_messages_count_until_they_are_taken),
 		TEST(test_streams_count_what_their_subscription_lets_in),
+		TEST(test_a_threads_own_reads_are_not_looked_at),
 		TEST(test_full_queue_stops_reading_until_it_is_taken),
 		TEST(test_long_frames_and_messages_end_their_connection),
 		TEST(test_largest_unfinished_message_gives_way),
@@ -672,6 +794,8 @@ int main(void)
 		TEST(test_bytes_that_come_one_by_one_count),
 		TEST(test_slowest_is_sought_among_connections_alone),
 		TEST(test_takers_on_several_threads_take_it_all),
+		TEST(test_encrypted_message_without_an_end_ends_its_connection),
+		TEST(test_encrypted_messages_that_are_taken_never_add_up),
 		TEST(test_named_subscribers_end_when_they_are_lost),
 		TEST(test_reasons_have_their_texts),
 		TEST(test_other_sockets_are_left_alone),

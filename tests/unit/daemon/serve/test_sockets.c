@@ -55,7 +55,7 @@ static cop_config *configured(const char *lists)
 	cop_config *config = NULL;
 	cop_config_report report;
 	(void)snprintf(text, sizeof text,
-	        "sockets { %s }\njournal { sync = never }\n"
+	        "sockets { admin = { } %s }\njournal { sync = never }\n"
 	        "model \"m\" { learner = dgt arms = 2 features = 2 height = 1 }\n",
 	        lists);
 	cop_config_report_init(&report);

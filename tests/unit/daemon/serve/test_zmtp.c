@@ -253,6 +253,15 @@ static void greet_curve(stream *s)
 	memcpy(s->bytes + 12, "CURVE", 5);
 }
 
+/* The greeting and both frames of the handshake. */
+static void put_handshake(stream *s)
+{
+	static const char content[300];
+	greet_curve(s);
+	put_frame(s, 4, content, 200);
+	put_frame(s, 6, content, 300);
+}
+
 /* The handshake alone; then frames of an encrypted message of 100 bytes in the clear, a heartbeat, and another. */
 static void test_read_counts_encrypted_frames_behind_the_handshake(void **state)
 {
@@ -262,9 +271,7 @@ static void test_read_counts_encrypted_frames_behind_the_handshake(void **state)
 		char content[512] = { 0 };
 		cop_zmtp zmtp = { .seal = COP_ZMTP_CURVE };
 		cop_zmtp_done done = { 0 };
-		greet_curve(&s);
-		put_frame(&s, 4, content, 200);
-		put_frame(&s, 6, content, 300);
+		put_handshake(&s);
 		assert_int_equal(read_pieces(&zmtp, &s, piece, &done), COP_ZMTP_GOOD);
 		assert_int_equal(done.messages, 0);
 		s.length = 0;
@@ -279,6 +286,29 @@ static void test_read_counts_encrypted_frames_behind_the_handshake(void **state)
 	}
 }
 
+/* So long as no message comes, what might be heartbeats counts after a while. */
+static void test_read_counts_heartbeats_without_end(void **state)
+{
+	(void)state;
+	stream s;
+	char content[512] = { 0 };
+	cop_zmtp zmtp = { .seal = COP_ZMTP_CURVE };
+	cop_zmtp_done done = { 0 };
+	put_handshake(&s);
+	assert_int_equal(read_pieces(&zmtp, &s, s.length, &done), COP_ZMTP_GOOD);
+	s.length = 0;
+	put_frame(&s, 0, content, 5 + COP_ZMTP_SEALED);
+	for (unsigned i = 0; i < COP_ZMTP_BEATS; i++)
+		assert_int_equal(read_pieces(&zmtp, &s, s.length, &done), COP_ZMTP_GOOD);
+	assert_int_equal(done.messages, 0);
+	assert_int_equal(read_pieces(&zmtp, &s, s.length, &done), COP_ZMTP_GOOD);
+	assert_int_equal(done.messages, 1);
+	assert_int_equal(done.all, 5 + COP_ZMTP_FRAME_COST);
+	zmtp.beats = 0;
+	assert_int_equal(read_pieces(&zmtp, &s, s.length, &done), COP_ZMTP_GOOD);
+	assert_int_equal(done.messages, 1);
+}
+
 /* A peer that has no key can send as much with its greeting. */
 static void test_read_counts_nothing_that_came_with_the_handshake(void **state)
 {
@@ -287,9 +317,7 @@ static void test_read_counts_nothing_that_came_with_the_handshake(void **state)
 	char content[512] = { 0 };
 	cop_zmtp zmtp = { .seal = COP_ZMTP_CURVE };
 	cop_zmtp_done done = { 0 };
-	greet_curve(&s);
-	put_frame(&s, 4, content, 200);
-	put_frame(&s, 6, content, 300);
+	put_handshake(&s);
 	for (int i = 0; i < 50; i++)
 		put_frame(&s, 0, content, 200);
 	assert_int_equal(read_pieces(&zmtp, &s, s.length, &done), COP_ZMTP_GOOD);
@@ -338,6 +366,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_counts_encrypted_frames_behind_the_handshake),
+		cmocka_unit_test(test_read_counts_heartbeats_without_end),
 		cmocka_unit_test(test_read_counts_nothing_that_came_with_the_handshake),
 		cmocka_unit_test(test_read_refuses_what_is_not_encrypted_or_too_long_to_be_a_handshake),
 		cmocka_unit_test(test_read_goes_by_the_greeting_where_either_may_be),

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "support.h"
-#include "tools/common/client.h"
+#include "clients/c/client.h"
 #include "tools/simulate/simulation.h"
 #include "wire/wire_put.h"
 

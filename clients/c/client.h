@@ -1,9 +1,9 @@
-/* tools/common/client.h: a client of a daemon's request socket (docs/reference/protocol.md), on a DEALER socket.
+/* clients/c/client.h: a client of a daemon's request socket (docs/reference/protocol.md), on a DEALER socket.
  *
  * One at a time with cop_client_request, or many under way with send and receive: give each request a seq and look at
  * its reply's. Every wait ends at the timeout with a message that names the endpoint. One thread per client. */
-#ifndef COP_TOOLS_COMMON_CLIENT_H
-#define COP_TOOLS_COMMON_CLIENT_H
+#ifndef COP_CLIENTS_C_CLIENT_H
+#define COP_CLIENTS_C_CLIENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

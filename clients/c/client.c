@@ -2,7 +2,9 @@
  * the socket has nothing or is full; a reply that was received is kept until the next receive. */
 #include "client.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "client_socket.h"
@@ -61,9 +63,24 @@ void cop_client_close(cop_client *client)
 	cop_mem_free(client);
 }
 
+/* Why a socket's file cannot be opened, which ZeroMQ keeps to itself while it tries again; NULL: it can, or there is
+ * none. */
+static const char *closed_file(const char *endpoint)
+{
+	static const char scheme[] = "ipc://";
+	const char *path = endpoint + sizeof scheme - 1;
+	bool file = strncmp(endpoint, scheme, sizeof scheme - 1) == 0 && *path != '@';
+	return file && access(path, R_OK | W_OK) != 0 ? strerror(errno) : NULL;
+}
+
 static cop_err complain(const cop_client *client, cop_err err, const char *what, cop_diag *diag)
 {
-	if (err == COP_EEND)
+	const char *closed = closed_file(client->endpoint);
+	if (err == COP_EEND && closed != NULL)
+		cop_diag_of(diag, client->endpoint,
+		        "%s within %g s: %s, expected a running coppiced's file that this user may open", what,
+		        client->timeout, closed);
+	else if (err == COP_EEND)
 		cop_diag_of(
 		        diag, client->endpoint, "%s within %g s, expected a running coppiced", what, client->timeout);
 	else

@@ -1,11 +1,11 @@
-/* tools/common/client_streams.h: a client of a daemon's streams (docs/reference/protocol.md): publishes contexts and
+/* clients/c/client_streams.h: a client of a daemon's streams (docs/reference/protocol.md): publishes contexts and
  * feedback of one model, receives its actions.
  *
  * Nothing is lost on the way out: XPUB sockets wait for the daemon's subscription before the first message, and a full
  * queue makes a send wait. Actions may be lost (their subscription may come late), so a context whose action does not
  * come is published again. One thread. */
-#ifndef COP_TOOLS_COMMON_CLIENT_STREAMS_H
-#define COP_TOOLS_COMMON_CLIENT_STREAMS_H
+#ifndef COP_CLIENTS_C_CLIENT_STREAMS_H
+#define COP_CLIENTS_C_CLIENT_STREAMS_H
 
 #include <stddef.h>
 #include <stdint.h>

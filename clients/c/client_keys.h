@@ -1,6 +1,6 @@
-/* tools/common/client_keys.h: keys of ZeroMQ's CURVE: new pairs, and those that a client shows. Any thread. */
-#ifndef COP_TOOLS_COMMON_CLIENT_KEYS_H
-#define COP_TOOLS_COMMON_CLIENT_KEYS_H
+/* clients/c/client_keys.h: keys of ZeroMQ's CURVE: new pairs, and those that a client shows. Any thread. */
+#ifndef COP_CLIENTS_C_CLIENT_KEYS_H
+#define COP_CLIENTS_C_CLIENT_KEYS_H
 
 #include "wire/curve_key.h"
 

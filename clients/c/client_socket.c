@@ -6,8 +6,7 @@
 #include <math.h>
 #include <poll.h>
 #include <string.h>
-
-#include "command.h"
+#include <time.h>
 
 #define HIGH_WATER    65536 /* messages queued for one peer; beyond it sends wait */
 #define LARGEST       ((int64_t)16 << 20)
@@ -15,6 +14,13 @@
 #define HEARTBEAT_MS  5000
 #define RECONNECT_MS  50
 #define RECONNECT_MAX 1000
+
+double cop_client_socket_now(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 static bool set_int(void *socket, int option, int value)
 {
@@ -58,9 +64,9 @@ cop_err cop_client_socket(
 
 cop_err cop_client_socket_wait(void *socket, bool send, double seconds)
 {
-	double deadline = cop_command_now() + seconds;
+	double deadline = cop_client_socket_now() + seconds;
 	for (;;) {
-		double left = deadline - cop_command_now();
+		double left = deadline - cop_client_socket_now();
 		zmq_pollitem_t item = { .socket = socket, .events = send ? ZMQ_POLLOUT : ZMQ_POLLIN };
 		int ready = zmq_poll(&item, 1, left > 0.0 ? lround(ceil(fmin(left, 1e6) * 1000.0)) : 0);
 		if (ready > 0)

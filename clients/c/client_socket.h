@@ -1,7 +1,7 @@
-/* tools/common/client_socket.h: ZeroMQ sockets as the tools' clients use them: limits set before connecting, a deadline
- * on every wait, faults in words. For tools/common/client*.c alone. One thread per socket. */
-#ifndef COP_TOOLS_COMMON_CLIENT_SOCKET_H
-#define COP_TOOLS_COMMON_CLIENT_SOCKET_H
+/* clients/c/client_socket.h: ZeroMQ sockets as clients use them: limits set before connecting, a deadline
+ * on every wait, faults in words. For clients/c/client*.c alone. One thread per socket. */
+#ifndef COP_CLIENTS_C_CLIENT_SOCKET_H
+#define COP_CLIENTS_C_CLIENT_SOCKET_H
 
 #include <stdbool.h>
 
@@ -24,6 +24,8 @@ typedef struct cop_client_message {
 COP_CHECK cop_err cop_client_socket(
         void *context, int type, const char *endpoint, const cop_client_keys *keys, void **out, cop_diag *diag);
 
+/* Seconds of a clock that only goes on. */
+double cop_client_socket_now(void);
 /* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */
 COP_CHECK cop_err cop_client_socket_wait(void *socket, bool send, double seconds);
 /* After a take that found none: waits until there may be something to take, for at most `seconds`, to the microsecond

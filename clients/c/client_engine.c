@@ -1,0 +1,531 @@
+/* One mutex guards all; the thread holds it but while it waits. Calls of a verb and model are a lane: a queue, and the
+ * messages that are under way. A message has a number, its seq, under which its answer is known; a late second answer
+ * finds none. All calls stand in one list by their beginning, which is also the order of their ends, since all have the
+ * same time.
+ *
+ * A call whose time is over leaves its message, which then ignores that item of the answer. */
+#include "clients/c/client_engine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/thread.h"
+#include "clients/c/client.h"
+#include "clients/c/client_socket.h"
+#include "wire/wire_items.h"
+#include "wire/wire_put.h"
+#include "wire/wire_reply.h"
+
+#define LONGEST_WAIT 16.0 /* times `retry` */
+#define STALLED      0.02 /* seconds until a send that found no connection is tried again */
+#define NAME_ROOM    65
+
+typedef struct lane lane;
+
+struct cop_client_call {
+	cop_client_call *older, *younger; /* of all that have no answer */
+	cop_client_call *next;            /* of its lane's queue */
+	double deadline;
+	cop_bytes body;
+	bool queued, done;
+	cop_err err;
+	bool ok;
+	cop_bytes answer;
+	pthread_cond_t ready;
+};
+
+typedef struct message {
+	struct message *next; /* of its lane */
+	uint64_t seq;
+	cop_bytes body;
+	cop_client_call **calls; /* NULL: its time is over */
+	size_t count, left;      /* left: not NULL */
+	bool sent;
+	double again, pause; /* when it is sent (again), and how long after that once more */
+} message;
+
+struct lane {
+	lane *next;
+	char verb[NAME_ROOM], model[NAME_ROOM];
+	bool batched;
+	size_t batch;                  /* calls of a message at most: less, once one was too long */
+	cop_client_call *first, *last; /* of the queue */
+	message *messages;
+	size_t under_way;
+	double pause, not_before; /* after an answer busy */
+};
+
+struct cop_client_engine {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	bool started, closing;
+	void *context, *socket;
+	int wake; /* eventfd */
+	cop_client_engine_settings set;
+	lane *lanes;
+	cop_client_call *oldest, *youngest;
+	uint64_t seq;
+	cop_client_engine_counts counts;
+};
+
+/* ---- calls ---- */
+
+static void free_call(cop_client_call *call)
+{
+	cop_bytes_fini(&call->body);
+	cop_bytes_fini(&call->answer);
+	(void)pthread_cond_destroy(&call->ready);
+	cop_mem_free(call);
+}
+
+static void finish(cop_client_engine *e, cop_client_call *call, cop_err err)
+{
+	*(call->older == NULL ? &e->oldest : &call->older->younger) = call->younger;
+	*(call->younger == NULL ? &e->youngest : &call->younger->older) = call->older;
+	call->err = err;
+	call->done = true;
+	(void)pthread_cond_signal(&call->ready);
+}
+
+static void finish_with(cop_client_engine *e, cop_client_call *call, bool ok, const void *body, size_t length)
+{
+	call->ok = ok;
+	cop_bytes_put(&call->answer, body, length);
+	finish(e, call, call->answer.err);
+}
+
+static void enqueue(lane *l, cop_client_call *call, bool front)
+{
+	call->queued = true;
+	call->next = front ? l->first : NULL;
+	if (l->first == NULL)
+		l->first = l->last = call;
+	else if (front)
+		l->first = call;
+	else
+		l->last = l->last->next = call;
+}
+
+static cop_client_call *dequeue(lane *l)
+{
+	cop_client_call *call = l->first;
+	l->first = call->next;
+	l->last = l->first == NULL ? NULL : l->last;
+	call->queued = false;
+	return call;
+}
+
+static lane *find_lane(cop_client_engine *e, const cop_client_asked *asked)
+{
+	lane *l = e->lanes;
+	while (l != NULL && (strcmp(l->verb, asked->verb) != 0 || strcmp(l->model, asked->model) != 0))
+		l = l->next;
+	if (l != NULL || (l = cop_mem_alloc(1, sizeof *l)) == NULL)
+		return l;
+	(void)strncpy(l->verb, asked->verb, sizeof l->verb - 1);
+	(void)strncpy(l->model, asked->model, sizeof l->model - 1);
+	l->batched = asked->batched;
+	l->batch = asked->batched ? e->set.batch : 1;
+	l->next = e->lanes;
+	e->lanes = l;
+	return l;
+}
+
+static void wake(const cop_client_engine *e)
+{
+	uint64_t one = 1;
+	while (write(e->wake, &one, sizeof one) < 0 && errno == EINTR)
+		;
+}
+
+cop_err cop_client_engine_begin(cop_client_engine *e, cop_client_asked *asked, cop_client_call **out)
+{
+	*out = NULL;
+	cop_client_call *call = asked->body->err != COP_OK ? NULL : cop_mem_alloc(1, sizeof *call);
+	if (call == NULL)
+		return COP_ENOMEM;
+	(void)pthread_cond_init(&call->ready, NULL);
+	cop_bytes_init(&call->answer);
+	call->body = *asked->body;
+	cop_bytes_init(asked->body);
+	call->deadline = cop_client_socket_now() + e->set.timeout;
+	(void)pthread_mutex_lock(&e->lock);
+	lane *l = find_lane(e, asked);
+	bool idle = l != NULL && l->first == NULL;
+	if (l != NULL) {
+		enqueue(l, call, false);
+		call->older = e->youngest;
+		*(e->youngest == NULL ? &e->oldest : &e->youngest->younger) = call;
+		e->youngest = call;
+	}
+	(void)pthread_mutex_unlock(&e->lock);
+	if (l == NULL) {
+		free_call(call);
+		return COP_ENOMEM;
+	}
+	if (idle) /* else the thread knows that some wait */
+		wake(e);
+	*out = call;
+	return COP_OK;
+}
+
+cop_err cop_client_engine_wait(cop_client_engine *e, cop_client_call *call, cop_client_answer *out)
+{
+	(void)pthread_mutex_lock(&e->lock);
+	while (!call->done)
+		(void)pthread_cond_wait(&call->ready, &e->lock);
+	(void)pthread_mutex_unlock(&e->lock);
+	cop_err err = call->err;
+	*out = (cop_client_answer){ .ok = call->ok, .body = call->answer };
+	cop_bytes_init(&call->answer);
+	free_call(call);
+	if (err != COP_OK)
+		cop_bytes_fini(&out->body);
+	return err;
+}
+
+void cop_client_engine_look(cop_client_engine *e, cop_client_engine_counts *out)
+{
+	(void)pthread_mutex_lock(&e->lock);
+	*out = e->counts;
+	(void)pthread_mutex_unlock(&e->lock);
+}
+
+/* ---- messages ---- */
+
+static void free_message(message *m)
+{
+	cop_bytes_fini(&m->body);
+	cop_mem_free(m->calls);
+	cop_mem_free(m);
+}
+
+static void drop_message(lane *l, message *gone)
+{
+	message **at = &l->messages;
+	while (*at != gone)
+		at = &(*at)->next;
+	*at = gone->next;
+	l->under_way--;
+	free_message(gone);
+}
+
+static void put_body(const lane *l, message *m)
+{
+	cop_wire_seq seq;
+	cop_wire_seq_from_unsigned(&seq, m->seq);
+	if (l->batched) {
+		cop_wire_items_put(&m->body, m->count, &seq);
+		for (size_t i = 0; i < m->count; i++)
+			cop_wire_put_raw(&m->body, m->calls[i]->body.data, m->calls[i]->body.length);
+		return;
+	}
+	/* Its own map with one pair more. */
+	cop_wire_cursor cursor;
+	size_t pairs = 0;
+	const cop_bytes *own = &m->calls[0]->body;
+	cop_wire_cursor_init(&cursor, own->data, own->length);
+	if (own->length > 0 && cop_wire_cursor_map(&cursor, &pairs) != COP_OK)
+		pairs = 0;
+	size_t left = own->length > 0 ? cop_wire_cursor_left(&cursor) : 0;
+	cop_wire_put_map(&m->body, pairs + 1);
+	cop_wire_put_raw(&m->body, own->data + (own->length - left), left);
+	cop_wire_seq_put(&m->body, &seq);
+}
+
+/* Of the first calls of the queue. False: memory is short, and they wait. */
+static bool make_message(cop_client_engine *e, lane *l, double now)
+{
+	message *m = cop_mem_alloc(1, sizeof *m);
+	if (m == NULL || (m->calls = cop_mem_alloc(l->batch, sizeof *m->calls)) == NULL) {
+		cop_mem_free(m);
+		return false;
+	}
+	cop_bytes_init(&m->body);
+	while (l->first != NULL && m->count < l->batch)
+		m->calls[m->count++] = dequeue(l);
+	m->left = m->count;
+	m->seq = ++e->seq;
+	m->again = now;
+	m->pause = e->set.retry;
+	put_body(l, m);
+	if (m->body.err != COP_OK) {
+		for (size_t i = m->count; i > 0; i--)
+			enqueue(l, m->calls[i - 1], true);
+		free_message(m);
+		return false;
+	}
+	m->next = l->messages;
+	l->messages = m;
+	l->under_way++;
+	return true;
+}
+
+/* Tries once; *next: when the next thing is to be done at the latest. */
+static void send_message(cop_client_engine *e, const lane *l, message *m, double now, double *next)
+{
+	if (m->again <= now) {
+		if (zmq_send(e->socket, l->verb, strlen(l->verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+			*next = fmin(*next, now + STALLED);
+			return;
+		}
+		(void)zmq_send(e->socket, l->model, strlen(l->model), ZMQ_SNDMORE);
+		(void)zmq_send(e->socket, m->body.data, m->body.length, 0);
+		e->counts.messages++;
+		e->counts.calls += m->left;
+		e->counts.again += m->sent;
+		m->sent = true;
+		m->again = e->set.retry < 0.0 ? (double)INFINITY : now + m->pause;
+		m->pause = fmin(2.0 * m->pause, LONGEST_WAIT * e->set.retry);
+	}
+	*next = fmin(*next, m->again);
+}
+
+static bool waits_out(const cop_client_engine *e, cop_wire_code code)
+{
+	return e->set.retry >= 0.0 && (code == COP_WIRE_BUSY || code == COP_WIRE_NOT_DURABLE);
+}
+
+static cop_wire_code code_of(const void *body, size_t length)
+{
+	cop_wire_fault fault;
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_err err = cop_wire_reply_error_decode(body, length, &fault, &id, &seq, NULL);
+	return err == COP_OK ? fault.code : COP_WIRE_INTERNAL;
+}
+
+/* The lane rests, and goes on with the calls that were refused for the moment. */
+static void rest(const cop_client_engine *e, lane *l, double now)
+{
+	l->pause = l->pause == 0.0 ? e->set.retry : fmin(2.0 * l->pause, LONGEST_WAIT * e->set.retry);
+	l->not_before = now + l->pause;
+}
+
+/* An error for all of the message. */
+static void take_error(cop_client_engine *e, lane *l, message *m, const void *body, size_t length, double now)
+{
+	cop_wire_code code = code_of(body, length);
+	bool split = code == COP_WIRE_TOO_LARGE && m->count > 1, again = split || waits_out(e, code);
+	if (split)
+		l->batch = m->count / 2;
+	else if (again)
+		rest(e, l, now);
+	for (size_t i = m->count; i > 0; i--) {
+		cop_client_call *call = m->calls[i - 1];
+		if (call != NULL && again)
+			enqueue(l, call, true);
+		else if (call != NULL)
+			finish_with(e, call, false, body, length);
+	}
+}
+
+static void take_items(cop_client_engine *e, lane *l, const message *m, const void *body, size_t length, double now)
+{
+	cop_wire_items items;
+	cop_wire_seq seq;
+	const void *item = NULL;
+	size_t size = 0, refused = 0;
+	bool good = cop_wire_items_batch(&items, body, length, &seq, NULL) == COP_OK && items.count == m->count;
+	for (size_t i = 0; i < m->count; i++) {
+		cop_client_call *call = m->calls[i];
+		if (good)
+			(void)cop_wire_items_next(&items, &item, &size);
+		bool error = good && cop_wire_reply_is_error(item, size);
+		if (call == NULL)
+			continue;
+		if (!good) {
+			finish(e, call, COP_EFORMAT);
+		} else if (error && waits_out(e, code_of(item, size))) {
+			enqueue(l, call, false);
+			refused++;
+		} else {
+			finish_with(e, call, !error, item, size);
+		}
+	}
+	if (refused > 0)
+		rest(e, l, now);
+	else
+		l->pause = 0.0;
+}
+
+static void take_reply(cop_client_engine *e, cop_client_message *frames, double now)
+{
+	uint64_t seq;
+	if (frames->count != 2)
+		return;
+	const cop_client_reply reply = {
+		.ok = cop_client_socket_frame_is(&frames->frame[0], "ok"),
+		.body = zmq_msg_data(&frames->frame[1]),
+		.length = zmq_msg_size(&frames->frame[1]),
+	};
+	if (!cop_client_reply_seq(&reply, &seq))
+		return;
+	for (lane *l = e->lanes; l != NULL; l = l->next)
+		for (message *m = l->messages; m != NULL; m = m->next) {
+			if (m->seq != seq)
+				continue;
+			if (!reply.ok)
+				take_error(e, l, m, reply.body, reply.length, now);
+			else if (l->batched)
+				take_items(e, l, m, reply.body, reply.length, now);
+			else if (m->calls[0] != NULL)
+				finish_with(e, m->calls[0], true, reply.body, reply.length);
+			drop_message(l, m);
+			return;
+		}
+}
+
+/* ---- the thread ---- */
+
+/* Of a queue, or of a message. */
+static void take_out(cop_client_engine *e, const cop_client_call *call)
+{
+	for (lane *l = e->lanes; l != NULL; l = l->next) {
+		cop_client_call *before = NULL;
+		for (cop_client_call *c = call->queued ? l->first : NULL; c != NULL; before = c, c = c->next)
+			if (c == call) {
+				*(before == NULL ? &l->first : &before->next) = c->next;
+				l->last = l->last == c ? before : l->last;
+				return;
+			}
+		for (message *m = call->queued ? NULL : l->messages; m != NULL; m = m->next)
+			for (size_t i = 0; i < m->count; i++)
+				if (m->calls[i] == call) {
+					m->calls[i] = NULL;
+					if (--m->left == 0)
+						drop_message(l, m);
+					return;
+				}
+	}
+}
+
+static void end_old(cop_client_engine *e, double now)
+{
+	while (e->oldest != NULL && (e->oldest->deadline <= now || e->closing)) {
+		cop_client_call *call = e->oldest;
+		take_out(e, call);
+		finish(e, call, COP_EEND);
+	}
+}
+
+/* When something is to be done again, if nothing comes before. */
+static double send_all(cop_client_engine *e, double now)
+{
+	double next = e->oldest == NULL ? (double)INFINITY : e->oldest->deadline;
+	for (lane *l = e->lanes; l != NULL; l = l->next) {
+		bool made = true;
+		while (l->first != NULL && l->under_way < e->set.messages && l->not_before <= now && made)
+			made = make_message(e, l, now);
+		if (!made)
+			next = fmin(next, now + STALLED);
+		if (l->first != NULL && l->not_before > now)
+			next = fmin(next, l->not_before);
+		for (message *m = l->messages; m != NULL; m = m->next)
+			send_message(e, l, m, now, &next);
+	}
+	return next;
+}
+
+static bool receive_all(cop_client_engine *e)
+{
+	cop_client_message frames;
+	size_t count = 0;
+	for (; cop_client_socket_take(e->socket, &frames) == COP_OK; count++) {
+		take_reply(e, &frames, cop_client_socket_now());
+		cop_client_socket_release(&frames);
+	}
+	return count > 0;
+}
+
+static void wait_for_work(cop_client_engine *e, double next)
+{
+	zmq_pollitem_t items[] = { { .socket = e->socket, .events = ZMQ_POLLIN },
+		{ .fd = e->wake, .events = ZMQ_POLLIN } };
+	double left = fmin(next - cop_client_socket_now(), 60.0);
+	(void)zmq_poll(items, 2, left > 0.0 ? lround(ceil(1000.0 * left)) : 0);
+	uint64_t count;
+	if (items[1].revents != 0)
+		(void)!read(e->wake, &count, sizeof count);
+}
+
+static void *run(void *engine)
+{
+	cop_client_engine *e = engine;
+	(void)pthread_mutex_lock(&e->lock);
+	while (!e->closing) {
+		double now = cop_client_socket_now();
+		end_old(e, now);
+		double next = send_all(e, now);
+		if (receive_all(e))
+			continue;
+		(void)pthread_mutex_unlock(&e->lock);
+		wait_for_work(e, next);
+		(void)pthread_mutex_lock(&e->lock);
+	}
+	end_old(e, (double)INFINITY);
+	(void)pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+cop_err cop_client_engine_open(const cop_client_engine_settings *settings, cop_client_engine **out, cop_diag *diag)
+{
+	*out = NULL;
+	cop_client_engine *e = cop_mem_alloc(1, sizeof *e);
+	if (e == NULL) {
+		cop_diag_of(diag, settings->endpoint, "%s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
+	e->set = *settings;
+	(void)pthread_mutex_init(&e->lock, NULL);
+	e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	e->context = zmq_ctx_new();
+	cop_err err = cop_client_socket(e->context, ZMQ_DEALER, settings->endpoint, &settings->keys, &e->socket, diag);
+	if (err == COP_OK && (e->wake < 0 || cop_thread_start(&e->thread, run, e) != COP_OK)) {
+		cop_diag_of(diag, settings->endpoint, "no thread or descriptor");
+		err = COP_ENOMEM;
+	}
+	e->started = err == COP_OK;
+	if (err != COP_OK) {
+		cop_client_engine_close(e);
+		return err;
+	}
+	*out = e;
+	return COP_OK;
+}
+
+void cop_client_engine_close(cop_client_engine *e)
+{
+	if (e == NULL)
+		return;
+	if (e->started) {
+		(void)pthread_mutex_lock(&e->lock);
+		e->closing = true;
+		(void)pthread_mutex_unlock(&e->lock);
+		wake(e);
+		(void)pthread_join(e->thread, NULL);
+	}
+	for (lane *l = e->lanes, *next; l != NULL; l = next) {
+		next = l->next;
+		while (l->messages != NULL)
+			drop_message(l, l->messages);
+		cop_mem_free(l);
+	}
+	int linger = 0;
+	if (e->socket != NULL) {
+		(void)zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger);
+		(void)zmq_close(e->socket);
+	}
+	if (e->context != NULL)
+		(void)zmq_ctx_term(e->context);
+	if (e->wake >= 0)
+		(void)close(e->wake);
+	(void)pthread_mutex_destroy(&e->lock);
+	cop_mem_free(e);
+}

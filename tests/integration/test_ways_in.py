@@ -1,0 +1,27 @@
+"""tests/bench/ways_in/ways_in: one round, in which every way is measured and answered without an error."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import DEADLINE, program
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(shutil.which("wrk") is None, reason="there is no wrk (tools/install-deps bench)")
+def test_every_way_is_measured():
+    build = Path(program("COPPICED")).resolve().parents[1]
+    if not (build / "tests/http_echo").exists():
+        pytest.skip("the build has no http_echo")
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/ways_in/ways_in", build, "1"], capture_output=True, text=True,
+                          timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    rates = [int(rate) for rate in re.findall(r"(\d+) a second", done.stdout)]
+    ratios = re.findall(r" (\d+\.\d\d) \(", done.stdout)
+    assert len(rates) == 7 and min(rates) > 0 and len(ratios) == 4 + 6
