@@ -383,6 +383,13 @@ static void take_owner(request *r, zmq_msg_t *frame)
 	r->owner_most = told.most;
 }
 
+/* A status has it among what it tells. */
+static void put_version(const request *r, cop_err err)
+{
+	if (err != COP_OK || r->verb->handle != status)
+		cop_wire_reply_version_put(&r->server->serving.reply, COP_VERSION);
+}
+
 void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *message)
 {
 	static const uint8_t empty_map[] = { 0x80 };
@@ -415,6 +422,8 @@ void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *m
 		refuse(&r, message, first, &fault);
 	if (r.verb != NULL && r.verb->right == COP_ACCESS_ADMIN)
 		audit(&r, &message->frame[first], err);
+	if (!api) /* where HTTP's head tells it */
+		put_version(&r, err);
 	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
 	cop_outbox_item item = {
 		.socket = socket,

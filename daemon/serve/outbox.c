@@ -124,6 +124,7 @@ static void mark_not_durable(cop_outbox *outbox, cop_outbox_item *item)
 	cop_bytes *out = &outbox->work;
 	const void *body = zmq_msg_data(&item->body);
 	size_t length = zmq_msg_size(&item->body);
+	bool versioned = cop_wire_keys_has(body, length, "version");
 	cop_bytes_clear(out);
 	if (item->kind == COP_OUTBOX_DECISION) {
 		mark_decision(out, body, length);
@@ -135,6 +136,8 @@ static void mark_not_durable(cop_outbox *outbox, cop_outbox_item *item)
 		cop_wire_reply_error_put(out, COP_WIRE_NOT_DURABLE,
 		        "not on disk: the journal cannot be written; expected to be sent again later", &id, &seq);
 	}
+	if (versioned && !cop_wire_keys_has(out->data, out->length, "version"))
+		cop_wire_reply_version_put(out, COP_VERSION);
 	zmq_msg_t fresh;
 	bool made = out->err == COP_OK && zmq_msg_init_size(&fresh, out->length) == 0;
 	if (made)

@@ -141,23 +141,37 @@ static size_t values_from(const cop_bytes *bytes, size_t at)
 	return count;
 }
 
+/* Gives the map at `at`, whose header has `head` bytes, the header of `pairs` pairs. */
+static void put_pairs(cop_bytes *bytes, size_t at, size_t head, size_t pairs)
+{
+	size_t wanted = pairs < 16 ? 1 : pairs <= UINT16_MAX ? 3 : 5, length = bytes->length - at - head;
+	if (wanted > head && cop_wire_put_room(bytes, wanted - head) == NULL)
+		return;
+	memmove(bytes->data + at + wanted, bytes->data + at + head, length);
+	bytes->length = at;
+	cop_wire_put_map(bytes, pairs);
+	bytes->length += length;
+}
+
 void cop_wire_put_map_close(cop_bytes *bytes, size_t at)
 {
 	if (bytes->err != COP_OK)
 		return;
-	size_t values = values_from(bytes, at + 1), length = bytes->length - at - 1;
+	size_t values = values_from(bytes, at + 1);
 	COP_ASSERT(values % 2 == 0);
-	if (values / 2 < 16) {
-		bytes->data[at] = (uint8_t)(0x80 | values / 2);
+	put_pairs(bytes, at, 1, values / 2);
+}
+
+void cop_wire_put_map_reopen(cop_bytes *bytes, size_t at)
+{
+	if (bytes->err != COP_OK)
 		return;
-	}
-	size_t wider = values / 2 <= UINT16_MAX ? 2 : 4;
-	if (cop_wire_put_room(bytes, wider) == NULL)
-		return;
-	memmove(bytes->data + at + 1 + wider, bytes->data + at + 1, length);
-	bytes->length = at;
-	cop_wire_put_map(bytes, values / 2);
-	bytes->length += length;
+	cop_wire_cursor cursor;
+	size_t pairs, length = bytes->length - at;
+	cop_wire_cursor_init(&cursor, bytes->data + at, length);
+	cop_err err = cop_wire_cursor_map(&cursor, &pairs);
+	COP_ASSERT(err == COP_OK);
+	put_pairs(bytes, at, length - cop_wire_cursor_left(&cursor), pairs + 1);
 }
 
 size_t cop_wire_put_array_open(cop_bytes *bytes)

@@ -57,6 +57,8 @@ void cop_wire_put_map(cop_bytes *bytes, size_t count);
  * map stands. Maps may stand in one another; the inner one is closed first. */
 size_t cop_wire_put_map_open(cop_bytes *bytes);
 void cop_wire_put_map_close(cop_bytes *bytes, size_t at);
+/* One pair more for the map at `at`, with which the bytes end: its key and value are put next. */
+void cop_wire_put_map_reopen(cop_bytes *bytes, size_t at);
 /* length bytes that are MessagePack already. */
 void cop_wire_put_raw(cop_bytes *bytes, const void *data, size_t length);
 

@@ -75,6 +75,13 @@ void cop_wire_reply_error_put(
 	cop_wire_put_map_close(bytes, map);
 }
 
+void cop_wire_reply_version_put(cop_bytes *bytes, const char *version)
+{
+	cop_bytes_reserve(bytes, 16 + strlen(version)); /* without memory the reply stays as it is */
+	cop_wire_put_map_reopen(bytes, 0);
+	cop_wire_put_key_text(bytes, "version", version);
+}
+
 enum { ID, A, P, REV, GREEDY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
 
 static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "y", "probe", "repeated",

@@ -43,6 +43,10 @@ void cop_wire_reply_result_put(
 void cop_wire_reply_error_put(
         cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq);
 
+/* Adds `version`, the program's, as the last key of the reply in bytes, which is one map. COP_ENOMEM in bytes->err: it
+ * is as it was. */
+void cop_wire_reply_version_put(cop_bytes *bytes, const char *version);
+
 /* Client's side. body (length bytes, borrowed) must be one map and nothing behind it. COP_EFORMAT with the fault (NULL
  * allowed) filled; *out is then undefined. */
 COP_CHECK cop_err cop_wire_reply_action_decode(

@@ -7,6 +7,7 @@ until a deadline.
 """
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -127,7 +128,11 @@ class Client:
     def receive(self, deadline=DEADLINE):
         status, body = self.receive_raw(deadline)
         assert status in (b"ok", b"error")
-        return status.decode(), unpack(body)
+        reply = unpack(body)
+        assert re.fullmatch(r"\d+\.\d+\.\d+", reply["version"])
+        if "models" not in reply:  # all but a status
+            del reply["version"]
+        return status.decode(), reply
 
     def request(self, verb, model="", body=NOTHING):
         """(status, decoded body)"""

@@ -58,6 +58,8 @@ def test_other_verbs(daemon, client):
     assert action.probabilities[1] == 0 and sum(action.probabilities) == pytest.approx(1)
     assert ours.explain("m", id=action.id)["a"] == action.a
     assert [ours.activate("m", action.id).result for _ in range(2)] == ["applied", "duplicate"]
+    assert ours.daemon_version == ours.status()["version"] == one.client().status()["version"]
+    assert "version" not in action.body and "version" not in ours.explain("m", id=action.id)
     assert ours.status()["models"][0]["pending"] == ours.status("m")["models"][0]["pending"] == 1
     with pytest.raises(coppice.Forbidden, match="checkpoint is administration; expected at ipc://"):
         ours.request("checkpoint")

@@ -248,3 +248,20 @@ def test_checkpoint_writes_a_file(daemon):
     files = list(one.state.glob("coppice.*.checkpoint"))
     assert len(files) == 1 and files[0].stat().st_size >= reply["bytes"]
     assert client.ok("checkpoint", "m", {"seq": 3})["sequence"] == 2
+
+
+def test_version_stands_once_in_each_reply(daemon):
+    """Single and batched, right and wrong, of each endpoint; actions on streams and the items of batches lack it."""
+    one = daemon()
+    client, administrator, context = one.client(), one.admin(), {"id": 1, "x": [0.5, 1, 2]}
+    version = client.status()["version"]
+    bodies = []
+    for socket, verb, body in (
+            (client, "decide", context), (client, "decide", {"id": 2}), (client, "no_verb", {}),
+            (client, "decide_batch", {"items": [{"id": 3, "x": [1, 2, 3]}, {}]}), (client, "feedback", {"id": 1, "loss": 0}),
+            (client, "feedback_batch", {"items": [{"id": 3, "loss": 1}]}), (client, "explain", {"x": [1, 2, 3]}),
+            (client, "status", {}), (client, "checkpoint", {}), (administrator, "checkpoint", {})):
+        socket.send(verb, "" if verb == "checkpoint" else "m", body)
+        bodies.append(unpack(socket.receive_raw()[1]))
+    assert [body["version"] for body in bodies] == [version] * len(bodies)
+    assert not any("version" in item for body in bodies for item in body.get("items", ()))

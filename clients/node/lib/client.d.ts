@@ -96,6 +96,8 @@ export class Client {
   explain(model: string, what: { id: Id } | { x: Features; mask?: Mask; c?: readonly Features[]; t?: number },
     options?: CallOptions): Promise<{ [key: string]: unknown }>;
   status(model?: string, options?: CallOptions): Promise<{ [key: string]: unknown }>;
+  /** Of the coppiced that sent the last reply; undefined before the first. */
+  readonly daemonVersion: string | undefined;
   close(): void;
 }
 

@@ -25,6 +25,7 @@ class Client {
   #seq = 0;
   #sending = false;
   #closed = false;
+  #version; // of the daemon that sent the last reply
 
   constructor(endpoint, options = {}) {
     this.#endpoint = endpoint;
@@ -94,6 +95,11 @@ class Client {
       put(this.#queue(verb, model), 'push', [call]);
       this.#flushSoon();
     });
+  }
+
+  /** Of the coppiced that sent the last reply. */
+  get daemonVersion() {
+    return this.#version;
   }
 
   get #pause() {
@@ -186,6 +192,8 @@ class Client {
         const message = this.#messages.get(reply?.seq);
         if (message === undefined) continue; // every call of it has its answer
         this.#messages.delete(reply.seq);
+        this.#version = reply.version ?? this.#version;
+        if (message.queue.verb !== 'status') delete reply.version;
         clearTimeout(message.timer);
         this.#uncount(message);
         this.#settle(message, status.toString() === 'ok', reply);

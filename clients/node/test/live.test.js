@@ -47,6 +47,9 @@ test('rank, activate, explain and status', () => withClient(async client => {
   assert.equal((await client.activate('r', 'k')).result, 'applied');
   assert.equal((await client.explain('r', { id: 'k' })).a, action.a);
   assert.deepEqual((await client.status()).models.map(model => model.name), ['m', 'r']);
+  assert.match(client.daemonVersion, /^\d+\.\d+\.\d+$/);
+  assert.equal((await client.status()).version, client.daemonVersion);
+  assert.equal((await client.activate('m', 'nobody')).version, undefined);
   assert.deepEqual((await client.status('r')).models.map(model => model.name), ['r']);
 }));
 

@@ -227,6 +227,11 @@ class AsyncClient:
         """Messages sent so far, and how many of them were sent again."""
         return self._calls.messages_sent, self._calls.messages_repeated
 
+    @property
+    def daemon_version(self) -> Optional[str]:
+        """Of the coppiced that sent the last reply; None before the first."""
+        return self._calls.daemon_version
+
     async def close(self) -> None:
         """Calls that wait end with Closed."""
         if self._closed:

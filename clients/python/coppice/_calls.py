@@ -85,6 +85,7 @@ class Calls:
         self.next_check = 0.0
         self.seq = 0
         self.messages_sent = self.messages_repeated = 0
+        self.daemon_version: Optional[str] = None
 
     def lane(self, verb: bytes, model: bytes, repeats: bool) -> Lane:
         key = (verb, model, repeats)
@@ -197,6 +198,7 @@ class Calls:
         status, body = frames
         reply = unpack(body)
         message = self.open.get(reply.pop("seq", None))
+        self.daemon_version = reply.get("version", self.daemon_version)
         if message is None and status != b"ok" and reply.get("code") == "too_large" and self.open:
             message = max(self.open.values(), key=lambda m: len(m.frames[2]))  # the daemon did not read its number
         if message is None:
@@ -217,6 +219,8 @@ class Calls:
 
     def _answer(self, call: Call, reply: Body, failed: bool, now: float) -> None:
         if not failed:
+            if call.lane.verb != b"status":
+                reply.pop("version", None)
             call.end(reply, None)
             return
         error = error_of(reply)

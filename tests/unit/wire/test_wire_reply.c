@@ -253,6 +253,51 @@ static void test_action_marked_as_not_durable_keeps_the_rest(void **state)
 	cop_bytes_fini(&again);
 }
 
+/* By the map's old and new count: the header grows at 16 and at 65,536 pairs. */
+static void test_reply_gets_the_version_as_its_last_key(void **state)
+{
+	(void)state;
+	static const size_t counts[] = { 0, 1, 14, 15, 16, 17, 65534, 65535, 65536 };
+	cop_bytes bytes, wanted;
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&wanted);
+	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+		cop_bytes_clear(&bytes);
+		cop_bytes_clear(&wanted);
+		cop_wire_put_map(&bytes, counts[i]);
+		cop_wire_put_map(&wanted, counts[i] + 1);
+		for (size_t k = 0; k < counts[i]; k++) {
+			cop_wire_put_key_unsigned(&bytes, "k", k);
+			cop_wire_put_key_unsigned(&wanted, "k", k);
+		}
+		cop_wire_put_key_text(&wanted, "version", "12.34.56");
+		cop_wire_reply_version_put(&bytes, "12.34.56");
+		assert_int_equal(bytes.err, COP_OK);
+		assert_int_equal(bytes.length, wanted.length);
+		assert_memory_equal(bytes.data, wanted.data, wanted.length);
+	}
+	cop_bytes_fini(&bytes);
+	cop_bytes_fini(&wanted);
+}
+
+static void test_version_without_memory_leaves_the_reply(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_put_map(&bytes, 15);
+	while (bytes.length < bytes.capacity) /* of these or more pairs */
+		cop_bytes_put_u8(&bytes, 0xc0);
+	size_t length = bytes.length;
+	cop_test_alloc_fail(1, 0);
+	cop_wire_reply_version_put(&bytes, "12.34.56");
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(bytes.err, COP_ENOMEM);
+	assert_int_equal(bytes.length, length);
+	assert_int_equal(bytes.data[0], 0x8f);
+	cop_bytes_fini(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +309,8 @@ int main(void)
 		cmocka_unit_test(test_replies_wrong_are_refused_in_words),
 		cmocka_unit_test(test_replies_cut_or_changed_are_never_read_out_of_bounds),
 		cmocka_unit_test(test_replies_reuse_their_buffer),
+		cmocka_unit_test(test_reply_gets_the_version_as_its_last_key),
+		cmocka_unit_test(test_version_without_memory_leaves_the_reply),
 		cmocka_unit_test(test_action_whose_value_is_of_the_wrong_type_is_refused_by_its_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

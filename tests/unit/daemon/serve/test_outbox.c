@@ -294,6 +294,40 @@ static void test_decision_without_content_stays_so(void **state)
 	cop_outbox_fini(&outbox);
 }
 
+/* A decision, a batch of two and a feedback that had the version, and one of each that had not. */
+static void test_what_is_told_as_not_durable_keeps_the_version(void **state)
+{
+	(void)state;
+	cop_outbox outbox;
+	cop_bytes body;
+	cop_event_id id;
+	begin(&outbox);
+	cop_bytes_init(&body);
+	cop_event_id_from_unsigned(&id, 5);
+	for (int n = 0; n < 6; n++) {
+		cop_bytes_clear(&body);
+		if (n % 3 == 0) {
+			put_action(&body, 1, 9);
+		} else if (n % 3 == 1) {
+			cop_wire_items_put(&body, 2, NULL);
+			put_action(&body, 1, 0);
+			put_action(&body, 2, 0);
+		} else {
+			cop_wire_reply_result_put(&body, &id, COP_WIRE_APPLIED, NULL);
+		}
+		if (n < 3)
+			cop_wire_reply_version_put(&body, COP_VERSION);
+		put(&outbox, n % 3 == 2 ? COP_OUTBOX_FEEDBACK : COP_OUTBOX_DECISION, 2, true, false, &body);
+	}
+	cop_outbox_send(&outbox, NULL, 1, true);
+	assert_int_equal(left_count, 6);
+	for (size_t n = 0; n < 6; n++)
+		assert_int_equal(cop_wire_keys_has(left[n].body, left[n].length, "version"), n < 3);
+	check_action(left[0].body, left[0].length, 1, false);
+	cop_outbox_fini(&outbox);
+	cop_bytes_fini(&body);
+}
+
 static void test_feedback_that_a_broken_journal_lacks_is_refused(void **state)
 {
 	(void)state;
@@ -392,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_decisions_that_a_broken_journal_lacks_say_so),
 		cmocka_unit_test(test_maps_of_any_form_are_no_arrays),
 		cmocka_unit_test(test_decision_without_content_stays_so),
+		cmocka_unit_test(test_what_is_told_as_not_durable_keeps_the_version),
 		cmocka_unit_test(test_feedback_that_a_broken_journal_lacks_is_refused),
 		cmocka_unit_test(test_answers_without_memory_are_no_better_than_they_are),
 		cmocka_unit_test(test_answer_that_finds_no_room_is_not_taken),
