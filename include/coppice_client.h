@@ -75,7 +75,8 @@ typedef struct coppice_client_context {
 	size_t candidates;
 	const unsigned char *mask; /* one flag for each of `masked` arms or candidates, not 0: eligible; NULL: all */
 	size_t masked;
-	int defer; /* 1: not shown yet, its reward window begins with coppice_client_activate */
+	int defer;              /* 1: not shown yet, its reward window begins with coppice_client_activate */
+	const coppice_id *unit; /* whom it is for, by which the control group is split; NULL: each decision by its id */
 } coppice_client_context;
 
 typedef struct coppice_action {
@@ -87,6 +88,7 @@ typedef struct coppice_action {
 	double value;    /* values: the centre */
 	double probe[2]; /* values: play probe[0]; feedback = two: play both, and report the loss of each */
 	uint64_t rev;    /* steps that the model had learned when it decided */
+	int held;        /* 1: the baseline decided, for the control group */
 } coppice_action;
 
 /* An action for the context, which waits for its loss under the id. Models that rank take candidates, others none. */

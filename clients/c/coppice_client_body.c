@@ -54,18 +54,24 @@ coppice_client_err cop_client_check_model(const char *model, coppice_message *me
 	                                     "model: of more than 64 characters, expected a model's name");
 }
 
-coppice_client_err cop_client_put_id(cop_bytes *bytes, const coppice_id *id, coppice_message *message)
+static coppice_client_err put_named_id(
+        cop_bytes *bytes, const char *name, const coppice_id *id, coppice_message *message)
 {
 	cop_event_id to;
 	cop_event_id_kind kind = id->kind == COPPICE_ID_TEXT ? COP_EVENT_ID_STRING : COP_EVENT_ID_BINARY;
 	if (id->kind == COPPICE_ID_NUMBER)
 		cop_event_id_from_unsigned(&to, id->number);
 	else if (id->bytes == NULL || !cop_event_id_from_bytes(&to, kind, id->bytes, id->length))
-		return cop_client_fail(COPPICE_CLIENT_EINVAL, message, "id: of %zu bytes, expected 1 to %d", id->length,
-		        COP_EVENT_ID_MAX);
-	cop_wire_put_text(bytes, "id");
+		return cop_client_fail(COPPICE_CLIENT_EINVAL, message, "%s: of %zu bytes, expected 1 to %d", name,
+		        id->length, COP_EVENT_ID_MAX);
+	cop_wire_put_text(bytes, name);
 	cop_wire_id_put(bytes, &to);
 	return COPPICE_CLIENT_OK;
+}
+
+coppice_client_err cop_client_put_id(cop_bytes *bytes, const coppice_id *id, coppice_message *message)
+{
+	return put_named_id(bytes, "id", id, message);
 }
 
 static void put_row(cop_bytes *bytes, const coppice_row *x)
@@ -105,7 +111,7 @@ coppice_client_err cop_client_put_context(
 	}
 	if (context->defer != 0)
 		cop_wire_put_key_bool(bytes, "defer", true);
-	return COPPICE_CLIENT_OK;
+	return context->unit != NULL ? put_named_id(bytes, "unit", context->unit, message) : COPPICE_CLIENT_OK;
 }
 
 void cop_client_put_losses(cop_bytes *bytes, const double *loss, size_t count)
@@ -142,6 +148,7 @@ coppice_client_err cop_client_get_action(
 	*out = (coppice_action){
 		.action = (uint32_t)action.a,
 		.greedy = action.greedy,
+		.held = action.held,
 		.repeated = action.repeated,
 		.durable = action.durable,
 		.p = action.value && !action.density ? 1.0 : action.p,

@@ -2,6 +2,7 @@
 #include "daemon/config/config_reach.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,6 +253,23 @@ static void check_shares(cop_config_reading *reading, cfg_t *section, const cop_
 	cop_config_complain(reading, cop_config_line(section, option), option, "%s", text);
 }
 
+static void check_control(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const cop_model_settings *s = &model->set;
+	bool ranks = cop_config_model_is(model, COP_SETTING_OF_RANK);
+	double arms = ranks ? (double)s->learner.max_candidates : (double)s->learner.arms;
+	if (s->holdout > 0.0 && model->apprentice)
+		cop_config_complain(reading, cop_config_line(section, "holdout"), "holdout",
+		        "an apprentice does not decide, so there is nothing to hold out; expected 0");
+	if (s->holdout <= 0.0 && cop_config_has(section, "baseline"))
+		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
+		        "there is no control group; expected this only with a holdout above 0");
+	if (s->has_baseline && (s->baseline != floor(s->baseline) || s->baseline >= arms))
+		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
+		        "got %.12g, expected uniform, caller, or %s from 0 to %.12g", s->baseline,
+		        ranks ? "a candidate's place" : "an arm", arms - 1.0);
+}
+
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
 {
@@ -277,6 +295,8 @@ void cop_config_check_model(
 		        "ensemble, dgt or rank");
 	if (learner_known)
 		check_shares(reading, section, model);
+	if (learner_known)
+		check_control(reading, section, model);
 	check_loss(reading, section, model);
 	check_refit(reading, section, model);
 	if (model->feature_names != NULL && l->features == 0 && cop_config_has(section, "features"))

@@ -181,6 +181,7 @@ static cop_err make_workspace(cop_model_slot *slot)
 		.candidate_features = l->candidate_features,
 		.losses = (uint32_t)cop_learner_losses(l),
 		.apprentice = config->apprentice,
+		.caller = cop_model_needs_caller(&config->set),
 	};
 	slot->workspace = (cop_wire_workspace){
 		.dense = cop_mem_alloc(l->features, sizeof(float)),
@@ -192,12 +193,13 @@ static cop_err make_workspace(cop_model_slot *slot)
 		.candidate_index = cop_mem_alloc(l->features != 0 ? 0 : entries, sizeof(uint32_t)),
 	};
 	slot->order = cop_mem_alloc(candidates, sizeof *slot->order);
+	slot->held_probability = cop_mem_alloc(l->arms + candidates, sizeof *slot->held_probability);
 	slot->counted_arms = l->arms <= COP_COUNTED_ARMS ? l->arms : 0;
 	slot->arm_decisions = cop_mem_alloc(slot->counted_arms, sizeof *slot->arm_decisions);
 	const cop_wire_workspace *w = &slot->workspace;
 	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
 	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
-	            slot->order != NULL && slot->arm_decisions != NULL;
+	            slot->order != NULL && slot->held_probability != NULL && slot->arm_decisions != NULL;
 	return made ? COP_OK : COP_ENOMEM;
 }
 
@@ -249,6 +251,7 @@ void cop_model_table_fini(cop_model_table *set)
 		cop_mem_free(slot->workspace.candidate_value);
 		cop_mem_free(slot->workspace.candidate_index);
 		cop_mem_free(slot->order);
+		cop_mem_free(slot->held_probability);
 		cop_mem_free(slot->arm_decisions);
 		cop_unheard_fini(&slot->unheard);
 		cop_wire_names_free(slot->shape.naming);
@@ -311,6 +314,7 @@ void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config,
 		cop_model_settings settings = *cop_model_get_settings(slot->model);
 		slot->config = next;
 		set_apprentice(slot, next->apprentice, log);
+		slot->shape.caller = cop_model_needs_caller(&next->set);
 		settings.explain_keep = next->set.explain_keep;
 		(void)!cop_model_adjust(slot->model, &settings, NULL); /* short of memory: the old number stays */
 		(void)!name_features(slot);                            /* short of memory: the old names stay */

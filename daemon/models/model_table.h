@@ -34,9 +34,10 @@ typedef struct cop_model_slot {
 	cop_wire_shape shape; /* its naming is owned; its arm_names are NULL or those below */
 	cop_name_table arm_names;
 	cop_wire_workspace workspace;
-	uint32_t *order;       /* rank: max_candidates */
-	bool names_saved;      /* what names mean comes from the saved state, and goes into the next */
-	uint64_t unknown_past; /* features whose names the model does not know, met by namings before this one */
+	uint32_t *order;          /* rank: max_candidates */
+	double *held_probability; /* arms, or max_candidates */
+	bool names_saved;         /* what names mean comes from the saved state, and goes into the next */
+	uint64_t unknown_past;    /* features whose names the model does not know, met by namings before this one */
 	cop_model_stream contexts, feedback;
 	cop_unheard unheard;        /* contexts that nobody would hear the actions of */
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
@@ -46,6 +47,8 @@ typedef struct cop_model_slot {
 	cop_outliers outliers_before, outliers_logged; /* then, and when the log last had a line of them */
 	cop_model_counters before;                     /* the model's counters when the process began to serve it, */
 	cop_apprentice_summary apprentice_before;      /* and what it had observed (daemon/report/metrics.h) */
+	int gain_told;   /* by the log: the policy is better than the control group (1) or worse (-1) */
+	bool split_told; /* that units are not split as promised */
 	cop_refit_state refit;
 } cop_model_slot;
 

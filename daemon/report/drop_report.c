@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "daemon/models/control_body.h"
 #include "daemon/serve/serving.h"
 
 #define SECONDS 10.0 /* between looks */
@@ -78,7 +79,9 @@ void cop_drop_report_look(cop_drop_report *t, cop_serving *serving, double now)
 	if (is.unheard > t->unheard || is.decisions > t->decisions)
 		cop_log_line(serving->durable->log, COP_LOG_WARNING, "actions_unheard",
 		        "dropped=%" PRIu64 " decisions=%" PRIu64, is.unheard - t->unheard, is.decisions - t->decisions);
-	for (size_t i = 0; i < serving->durable->models.count; i++)
+	for (size_t i = 0; i < serving->durable->models.count; i++) {
 		tell_outliers(serving, &serving->durable->models.items[i]);
+		cop_control_body_look(&serving->durable->models.items[i], serving->durable->log);
+	}
 	*t = is;
 }

@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/exposition.h"
 #include "daemon/models/apprentice_body.h"
+#include "daemon/models/control_body.h"
 #include "daemon/report/counter_tables.h"
 #include "online/model_shadow.h"
 
@@ -400,6 +401,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	put_families(model_families, sizeof model_families / sizeof *model_families, models, out);
 	put_arms(models, out);
 	cop_apprentice_body_metrics(models, out);
+	cop_control_body_metrics(models, out);
 	put_families(refit_families, sizeof refit_families / sizeof *refit_families, models, out);
 	put_model_streams(models, out);
 	put_traffic(report->serving, out);

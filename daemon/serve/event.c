@@ -29,7 +29,20 @@ static cop_model_context model_context(const cop_event_scope *scope, const cop_w
 		.owner = scope->owner,
 		.owner_most = scope->owner_most,
 		.defer = wire->defer,
+		.unit = wire->unit.kind != 0 ? &wire->unit : NULL,
+		.caller = { wire->caller ? wire->a : 0, wire->caller ? wire->p : 0.0 },
 	};
+}
+
+/* Of a new decision: what it was drawn from. */
+static const double *last_probabilities(const cop_event_scope *scope, const cop_wire_context *wire, bool held)
+{
+	cop_model *model = scope->served->model;
+	if (!held)
+		return cop_learner_last_policy(cop_model_learner(model)).p;
+	const cop_model_context context = model_context(scope, wire);
+	cop_model_held_probabilities(model, &context, scope->served->held_probability);
+	return scope->served->held_probability;
 }
 
 static void put_action(const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision,
@@ -44,6 +57,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		.p = decision->p,
 		.greedy = decision->greedy,
 		.rev = decision->rev,
+		.held = !context->observed && cop_model_made_by(served->model)->split_by.held,
 		.repeated = repeated,
 		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
 		.seq = context->seq,
@@ -54,7 +68,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 			action.order = served->order;
 	}
 	if (context->probabilities && !action.value && !repeated && !context->observed) { /* else it drew from none */
-		action.probability = cop_learner_last_policy(cop_model_learner(served->model)).p;
+		action.probability = last_probabilities(scope, context, action.held);
 		action.probability_count = context->arms;
 	}
 	if (!action.value && decision->arm < served->config->arm_name_list.count) {

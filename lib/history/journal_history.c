@@ -23,6 +23,7 @@ typedef struct history {
 	cop_open_decisions_entry *done, *last_done;
 	cop_open_decisions_entry *given; /* of the last event */
 	bool unanswered;
+	bool leave_held;
 	bool ended; /* no more records */
 	size_t waiting_max, waiting_bytes;
 	uint64_t segment; /* base of the one whose model set was taken last */
@@ -407,6 +408,10 @@ static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
 		return err;
 	if (h->bins > 0 && r.values && !r.density)
 		return refuse_probes(h, diag);
+	if (h->leave_held && r.split && r.observed) {
+		h->counts.held++;
+		return COP_EEND;
+	}
 	fill(h, entry, &r, event);
 	return entry->labelled ? check_label(h, event, diag) : COP_OK;
 }
@@ -467,6 +472,7 @@ cop_err cop_journal_history_open(
 	}
 	h->base.class = &class;
 	h->unanswered = settings->unanswered;
+	h->leave_held = settings->leave_held;
 	h->told.values = settings->values || settings->bins > 0;
 	h->bins = settings->bins;
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;

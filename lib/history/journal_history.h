@@ -24,7 +24,8 @@ typedef struct cop_journal_history_settings {
 	 * bin's probability, as the decision's density has it: y was drawn evenly within the bin. Decisions without a
 	 * density are an error. 0: not so */
 	size_t bins;
-	bool skip;            /* what is damaged is passed over; else it is an error */
+	bool skip;       /* what is damaged is passed over; else it is an error */
+	bool leave_held; /* decisions that the baseline of a control group made are left out: their p is not the policy's */
 	uint64_t from;        /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
 	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
@@ -96,6 +97,7 @@ typedef struct cop_journal_history_counts {
 	uint64_t not_shown;  /* deferred to the end, or heard of by nobody, and not answered */
 	uint64_t unjoined;   /* feedback that was learned, of decisions that the journal no longer has */
 	uint64_t ignored;    /* feedback that was duplicate, late or unknown */
+	uint64_t held;       /* left out by leave_held */
 	uint64_t gave_way;   /* at waiting_max or waiting_bytes: their feedback comes to be unjoined */
 	uint64_t bad;        /* records and events given as COP_EFORMAT */
 } cop_journal_history_counts;

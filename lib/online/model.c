@@ -24,6 +24,25 @@ void cop_model_settings_init(cop_model_settings *settings)
 	cop_learner_settings_init(&settings->learner);
 }
 
+bool cop_model_needs_caller(const cop_model_settings *s)
+{
+	return s->holdout > 0.0 && !s->has_baseline && s->baseline > 0.0;
+}
+
+static const char *control_refusal(const cop_model_settings *s)
+{
+	bool ranks = cop_learner_plays_candidates(&s->learner);
+	if (!(s->holdout >= 0.0 && s->holdout < 1.0))
+		return "holdout: expected a share from 0 to below 1";
+	if (s->holdout > 0.0 && cop_learner_plays_values(&s->learner))
+		return "holdout: models of values have no control group; expected 0";
+	if (s->has_baseline && (!(s->baseline >= 0.0) || s->baseline != floor(s->baseline)))
+		return "baseline: expected uniform, caller, or the number of an arm";
+	if (s->has_baseline && !ranks && s->holdout > 0.0 && s->baseline >= (double)s->learner.arms)
+		return "baseline: there is no such arm; expected one of the model's, from 0";
+	return NULL;
+}
+
 static const char *refusal(const cop_model_settings *s)
 {
 	if (!(s->reward_window > 0.0) || !isfinite(s->reward_window))
@@ -40,7 +59,7 @@ static const char *refusal(const cop_model_settings *s)
 		return "pending_bytes: expected at least 1";
 	if (s->explain_keep > (size_t)1 << 20)
 		return "explain_keep: expected at most 1048576";
-	return NULL;
+	return control_refusal(s);
 }
 
 static void free_kept(cop_explanation *kept, uint32_t *handle, size_t count)
@@ -134,6 +153,7 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	model->set = *settings;
 	cop_model_shadow_init(model);
 	cop_apprentice_init(&model->apprentice);
+	cop_control_init(&model->control);
 	cop_learner_settings learner = settings->learner;
 	learner.delta /= settings->value_high - settings->value_low;
 	learner.delta_floor /= settings->value_high - settings->value_low;
@@ -177,6 +197,8 @@ void cop_model_free(cop_model *model)
 const cop_model_settings *cop_model_get_settings(const cop_model *model) { return &model->set; }
 cop_learner *cop_model_learner(cop_model *model) { return model->learner; }
 const cop_model_counters *cop_model_get_counters(const cop_model *model) { return &model->counters; }
+const cop_model_maker *cop_model_made_by(const cop_model *model) { return &model->made_by; }
+const cop_control *cop_model_control(const cop_model *model) { return &model->control; }
 size_t cop_model_pending(const cop_model *model) { return cop_pending_count(model->pending); }
 size_t cop_model_pending_bytes(const cop_model *model) { return cop_pending_bytes(model->pending); }
 
@@ -205,6 +227,9 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 	model->set.reward = settings->reward;
 	model->set.pending_max = settings->pending_max;
 	model->set.pending_bytes = settings->pending_bytes;
+	model->set.holdout = settings->holdout;
+	model->set.has_baseline = settings->has_baseline;
+	model->set.baseline = settings->baseline;
 	cop_pending_set_max(model->pending, settings->pending_max);
 	return COP_OK;
 }

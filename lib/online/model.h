@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "events/event_id.h"
 #include "learn/learner.h"
+#include "online/control.h"
 #include "online/model_counters.h"
 #include "online/pending.h"
 
@@ -38,11 +39,17 @@ typedef struct cop_model_settings {
 	size_t pending_max;           /* decisions that may wait; the oldest gives way */
 	size_t pending_bytes;         /* memory that they may take; the oldest give way */
 	size_t explain_keep;          /* newest decisions whose explanation is kept from decide time */
+	double holdout;               /* share of units that the baseline decides for (online/control.h), in [0, 1) */
+	bool has_baseline;            /* it is arm (of candidates: place) `baseline`; else that is a position among */
+	double baseline;              /* "uniform" and "caller" */
 } cop_model_settings;
 
 /* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting in at most 1 GiB, none
- * explained. */
+ * explained, no control group. */
 void cop_model_settings_init(cop_model_settings *settings);
+
+/* Whether a decision needs what the caller would play. */
+bool cop_model_needs_caller(const cop_model_settings *settings);
 
 typedef struct cop_model cop_model;
 
@@ -58,7 +65,7 @@ size_t cop_model_pending(const cop_model *model);
 size_t cop_model_pending_bytes(const cop_model *model);
 
 /* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max,
- * pending_bytes, explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM;
+ * pending_bytes, holdout, baseline, explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM;
  * then nothing changed. */
 COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag);
 
@@ -72,7 +79,16 @@ typedef struct cop_model_context {
 	uint32_t owner; /* whose decision it is, for example a hash of a client's name; 0: nobody's in particular */
 	uint32_t owner_most; /* decisions of the owner's that may wait, its oldest give way; 0: no limit of its own */
 	bool defer; /* the window begins with cop_model_activate; not activated, it is dropped when one is over */
+	const cop_event_id *unit; /* by which it is held out, or not; NULL: id */
+	cop_control_caller caller;
 } cop_model_context;
+
+/* Who made a decision, where there is a control group. */
+typedef struct cop_model_maker {
+	bool split;                 /* there was one */
+	cop_control_split split_by; /* of a decision that was new; repeated: held alone */
+	double own_p;               /* held: with what probability the policy would have played the arm */
+} cop_model_maker;
 
 /* A decision for the context; waits for feedback under its id. An id that waits already gets its first decision again
  * (*repeated). Value models: the decision's y and probes are in [0, 1]; cop_model_value brings them to value_range.
@@ -80,6 +96,12 @@ typedef struct cop_model_context {
  * not rank. COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated);
+/* Of the model's last decision. */
+const cop_model_maker *cop_model_made_by(const cop_model *model);
+/* Right after a new decision that is held: with what probability the baseline plays each arm (of candidates: place); p
+ * has room for all. */
+void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p);
+const cop_control *cop_model_control(const cop_model *model);
 /* Ranking models: the places of the eligible candidates, best predicted first, by the model as it is; changes nothing.
  * order: room for all. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count);

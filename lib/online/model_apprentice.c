@@ -17,15 +17,14 @@ static bool is_eligible(const cop_model *model, const cop_model_context *context
 	       (context->mask == NULL || context->mask[decision->arm] != 0);
 }
 
-static void follow(cop_model *model, const cop_model_context *context, cop_model_observed *observed)
+double cop_model_follow(cop_model *model, const cop_model_context *context, cop_decision *decision)
 {
 	const cop_candidates set = cop_model_candidates(context);
-	cop_decision *decision = &observed->decision;
 	cop_policy_view view;
 	*decision = (cop_decision){ .arm = decision->arm, .p = decision->p };
 	cop_err err = cop_learner_follow(model->learner, context->x, &set, decision, &view);
 	COP_ASSERT(err == COP_OK);
-	observed->own_p = fmin(view.p[decision->arm], 1.0);
+	return fmin(view.p[decision->arm], 1.0);
 }
 
 cop_err cop_model_observe(
@@ -34,6 +33,7 @@ cop_err cop_model_observe(
 	cop_pending_entry entry;
 	if (!is_eligible(model, context, &observed->decision))
 		return COP_EINVAL;
+	model->made_by = (cop_model_maker){ .split = false };
 	cop_err err = cop_model_reserve(model, context, true);
 	if (err != COP_OK)
 		return err;
@@ -44,8 +44,8 @@ cop_err cop_model_observe(
 		model->counters.repeated++;
 		return COP_OK;
 	}
-	follow(model, context, observed);
-	cop_model_await(model, context, now, &observed->decision, &observed->own_p, NULL);
+	observed->own_p = cop_model_follow(model, context, &observed->decision);
+	cop_model_await(model, context, now, &observed->decision, &observed->own_p, NULL, NULL);
 	return COP_OK;
 }
 

@@ -62,7 +62,9 @@ cop_err cop_model_count_learned(cop_model *model, cop_err err, const double *sca
 cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
 	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
-	if (err == COP_OK && entry->observed)
+	if (err == COP_OK && entry->split)
+		cop_control_loss(&model->control, entry->observed, entry->time, scaled[0]);
+	else if (err == COP_OK && entry->observed)
 		cop_apprentice_weigh(&model->apprentice, entry->decision.p, entry->own_p, scaled[0]);
 	return err;
 }
@@ -209,7 +211,7 @@ static void name_explanation(cop_model *model, uint32_t handle)
 
 /* What the decision left in the learner's workspaces is asked for first: making room may teach. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
-        const double *own_p, const cop_wire_settled *settled)
+        const double *own_p, const cop_control_split *split, const cop_wire_settled *settled)
 {
 	uint32_t handle = 0;
 	bool explains = settled == NULL && model->kept_count > 0;
@@ -221,6 +223,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.refitted = predictions > model->learner->class->predictions,
 		.decision = *decision,
 		.observed = own_p != NULL,
+		.split = split != NULL,
 		.owner = context->owner,
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.x = *context->x,
@@ -240,7 +243,9 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		name_explanation(model, handle);
 	model->counters.decisions++;
 	model->counters.greedy += decision->greedy;
-	if (own_p != NULL)
+	if (split != NULL)
+		cop_control_note(&model->control, split, now);
+	else if (own_p != NULL)
 		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
 	cop_model_forget_old(model, now);
 }
@@ -254,25 +259,65 @@ cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bo
 	return cop_pending_reserve(model->pending, &need);
 }
 
+static uint64_t control_key(const cop_model *model) { return model->set.learner.seed * UINT64_C(0x9e3779b97f4a7c15); }
+
+static int64_t baseline_of(const cop_model_settings *s)
+{
+	static const int64_t words[] = { COP_CONTROL_UNIFORM, COP_CONTROL_CALLER };
+	return s->has_baseline ? (int64_t)s->baseline : words[s->baseline > 0.0];
+}
+
+static void find_maker(cop_model *model, const cop_model_context *context)
+{
+	const cop_control_terms terms = { model->set.holdout, baseline_of(&model->set) };
+	model->made_by = (cop_model_maker){ .split = terms.share > 0.0 };
+	if (model->made_by.split)
+		model->made_by.split_by = cop_control_find(
+		        &terms, context->unit != NULL ? context->unit : context->id, control_key(model));
+}
+
+void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p)
+{
+	cop_control_probabilities(model->made_by.split_by.terms.baseline, &context->caller,
+	        cop_model_state_arms(model, context), context->mask, p);
+}
+
+static void let_baseline_decide(cop_model *model, const cop_model_context *context, cop_decision *out)
+{
+	cop_model_maker *maker = &model->made_by;
+	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id, control_key(model),
+	        cop_model_state_arms(model, context), context->mask, &out->arm);
+	maker->own_p = cop_model_follow(model, context, out);
+}
+
 cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated)
 {
 	cop_pending_entry entry;
+	cop_model_maker *maker = &model->made_by;
 	if (!cop_model_fits(model, context))
 		return COP_EINVAL;
-	cop_err err = cop_model_reserve(model, context, false);
+	find_maker(model, context);
+	bool held = maker->split_by.held;
+	cop_err err = cop_model_reserve(model, context, held);
 	if (err != COP_OK)
 		return err;
 	*repeated = cop_model_find_open(model, context->id, now, &entry);
 	if (*repeated) {
 		*out = entry.decision;
+		*maker = (cop_model_maker){ .split = entry.split, .split_by.held = entry.split && entry.observed };
 		model->counters.repeated++;
 		return COP_OK;
 	}
 	const cop_candidates set = cop_model_candidates(context);
-	err = cop_learner_decide(model->learner, context->x, &set, out);
-	COP_ASSERT(err == COP_OK);
-	cop_model_await(model, context, now, out, NULL, NULL);
+	if (held) {
+		let_baseline_decide(model, context, out);
+	} else {
+		err = cop_learner_decide(model->learner, context->x, &set, out);
+		COP_ASSERT(err == COP_OK);
+	}
+	cop_model_await(
+	        model, context, now, out, held ? &maker->own_p : NULL, maker->split ? &maker->split_by : NULL, NULL);
 	return COP_OK;
 }
 
@@ -316,7 +361,7 @@ void cop_model_activate(cop_model *model, const cop_event_id *id, double now, co
 bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided)
 {
 	cop_pending_entry entry;
-	bool waits = cop_pending_find(model->pending, id, &entry) && !entry.observed &&
+	bool waits = cop_pending_find(model->pending, id, &entry) && (!entry.observed || entry.split) &&
 	             (decided == NULL || entry.time == *decided);
 	if (waits)
 		cop_pending_mark_unheard(model->pending, &entry);

@@ -11,6 +11,7 @@ const char *const cop_model_options_learners[] = { "ensemble", "dgt", "value", "
 const char *const cop_model_options_policies[] = { "epsilon", "squarecb", "fastcb", "matching", NULL };
 static const char *const rewards[] = { "earliest", "last", "sum", "first", NULL };
 static const char *const none[] = { "none", NULL };
+static const char *const baselines[] = { "uniform", "caller", NULL };
 
 #define IN(member)             .offset = offsetof(cop_model_settings, member)
 #define L(member)              IN(learner.member)
@@ -98,6 +99,11 @@ const cop_setting cop_model_options[] = {
 		.text = "what is played: a draw from bins, or one or two probes" },
 	{ "shared_bias", COP_SETTING_UNLESS, L(literal), OF(DGT), SHAPE, ON_LINE("literal", NULL),
 		.text = "Algorithm 1 to the letter, without the shared leaf bias" },
+	{ "holdout", COP_SETTING_NUMBER, IN(holdout), WITHIN(0, 0.99), OF(POLICY), QUIET,
+		.text = "share of units, the control group, that the baseline decides for" },
+	{ "baseline", COP_SETTING_MAYBE, IN(has_baseline), WITHIN(0, COP_LEARNER_MAX_ARMS - 1), .words = baselines,
+		OF(POLICY), QUIET,
+		.text = "what the control group gets: an arm, or a candidate's place, evenly drawn, or what the caller sends" },
 	{ "apprentice", COP_SETTING_OTHER, OF(ALL), LIVE,
 		.text = "an existing system decides, and the model learns from that" },
 	{ "pending_max", COP_SETTING_WHOLE, IN(pending_max), WITHIN(1, 100000000), OF(ALL), LIVE,
@@ -124,6 +130,9 @@ _Static_assert(offsetof(cop_model_settings, value_high) == offsetof(cop_model_se
         "a range is two doubles");
 _Static_assert(offsetof(cop_model_settings, default_loss) ==
                        offsetof(cop_model_settings, has_default_loss) + offsetof(cop_setting_maybe, value),
+        "a flag and its number");
+_Static_assert(offsetof(cop_model_settings, baseline) ==
+                       offsetof(cop_model_settings, has_baseline) + offsetof(cop_setting_maybe, value),
         "a flag and its number");
 _Static_assert(sizeof(cop_reward_rule) == sizeof(unsigned), "enums are moved as unsigned");
 

@@ -25,6 +25,17 @@ void cop_model_record_ended(const cop_model *model, cop_wire_record *record)
 	record->joined = record->has_x && model->ended.joined;
 }
 
+static void record_maker(const cop_model_maker *maker, cop_wire_record *record)
+{
+	const cop_control_split *split = &maker->split_by;
+	record->split = maker->split;
+	if (!maker->split)
+		return;
+	record->split_by = (cop_wire_split){ split->terms.share, split->terms.baseline, split->place };
+	record->observed = split->held;
+	record->own_p = split->held ? maker->own_p : 0.0;
+}
+
 void cop_model_record_decision(
         cop_model *model, const cop_model_context *context, const cop_decision *decision, cop_wire_record *record)
 {
@@ -46,6 +57,7 @@ void cop_model_record_decision(
 	record->rev = decision->rev;
 	record->defer = context->defer;
 	record->owner = context->owner;
+	record_maker(&model->made_by, record);
 	record->predictions = (unsigned)cop_learner_predictions(learner);
 	memcpy(record->prediction, decision->prediction, sizeof record->prediction);
 	cop_model_record_ended(model, record);
@@ -147,8 +159,12 @@ static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
 		.rev = r->rev,
 	};
 	get_predictions(model, r, decision.prediction);
+	const cop_wire_split *by = &r->split_by;
+	const cop_control_split split = { { by->share, by->baseline }, by->place, r->observed };
 	bool observable = !model->learner->class->values && r->own_p >= 0.0 && r->own_p <= 1.0;
-	bool fits = is_own(model, &context, &decision) && (observable || !r->observed) &&
+	bool splits = !model->learner->class->values && by->place < COP_CONTROL_PLACES &&
+	              by->baseline >= COP_CONTROL_CALLER && by->baseline <= UINT32_MAX;
+	bool fits = is_own(model, &context, &decision) && (observable || !r->observed) && (splits || !r->split) &&
 	            (model->shadow.learner == NULL || cop_model_fits(model, &context));
 	if (!fits)
 		return COP_EINVAL;
@@ -159,7 +175,8 @@ static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
 	if (cop_model_find(model, &r->id, &entry))
 		return COP_EINVAL;
 	go_along(model, &context, &decision);
-	cop_model_await(model, &context, r->time, &decision, r->observed ? &r->own_p : NULL, &r->settled);
+	cop_model_await(model, &context, r->time, &decision, r->observed ? &r->own_p : NULL, r->split ? &split : NULL,
+	        &r->settled);
 	return COP_OK;
 }
 

@@ -378,7 +378,8 @@ cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry,
 		err = cop_learner_learn(model->learner, &entry->x, &left, &decision, scaled, true);
 	if (err != COP_OK || s->learner == NULL)
 		return err;
-	weigh(model, entry, said, scaled[0]);
+	if (!entry->split || !entry->observed) /* a baseline's arms have no share in either policy */
+		weigh(model, entry, said, scaled[0]);
 	if (!is_far(s->learner, entry, &other, other_decides))
 		s->refused += cop_learner_learn(s->learner, &entry->x, &left, &other, scaled, true) != COP_OK;
 	return COP_OK;

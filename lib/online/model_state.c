@@ -15,6 +15,7 @@
 #define COUNTERS_VERSION   1
 #define SHADOW_VERSION     1
 #define APPRENTICE_VERSION 1
+#define CONTROL_VERSION    1
 
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
 {
@@ -115,6 +116,8 @@ static void get_option(const cop_setting *o, cop_cursor *cursor, cop_model_setti
 	case COP_SETTING_MAYBE:
 		maybe->given = cop_cursor_u8(cursor) != 0;
 		maybe->value = cop_cursor_f64(cursor);
+		if (!isfinite(maybe->value))
+			cursor->err = COP_ENONFINITE;
 		return;
 	case COP_SETTING_SHARES:
 		get_arm_shares(cursor, field);
@@ -198,6 +201,11 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	if (cop_apprentice_is_used(&model->apprentice)) {
 		mark = cop_section_file_begin_section(bytes, "apprentice", APPRENTICE_VERSION);
 		cop_apprentice_save(&model->apprentice, bytes);
+		cop_section_file_end_section(bytes, mark);
+	}
+	if (model->control.terms.share > 0.0) {
+		mark = cop_section_file_begin_section(bytes, "control", CONTROL_VERSION);
+		cop_control_save(&model->control, bytes);
 		cop_section_file_end_section(bytes, mark);
 	}
 }
@@ -344,6 +352,22 @@ static cop_err load_apprentice(cop_model *model, const cop_section_file *file)
 	return err == COP_OK && !room ? COP_EFORMAT : err;
 }
 
+static cop_err load_control_section(cop_model *model, cop_cursor *cursor)
+{
+	cop_control_load(&model->control, cursor);
+	return cursor->err;
+}
+
+static cop_err load_control(cop_model *model, const cop_section_file *file)
+{
+	cop_model_section section;
+	cop_control_init(&model->control);
+	cop_err err = cop_section_file_find(file, "control", 0, CONTROL_VERSION, &section);
+	if (err == COP_OK)
+		return load_named(model, file, "control", CONTROL_VERSION, load_control_section);
+	return err == COP_ENOTFOUND ? COP_OK : err;
+}
+
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
 	cop_section_file file;
@@ -369,6 +393,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_shadow(model, &file);
 	if (err == COP_OK)
 		err = load_apprentice(model, &file);
+	if (err == COP_OK)
+		err = load_control(model, &file);
 	if (err != COP_OK)
 		cop_diag_message(diag, "saved model: %s", cop_err_text(err));
 	return err;

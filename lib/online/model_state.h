@@ -34,6 +34,8 @@ struct cop_model {
 	cop_explanation fresh; /* of the model as it is */
 	cop_shadow shadow;
 	cop_apprentice apprentice;
+	cop_control control;
+	cop_model_maker made_by;
 	/* Of the last event: waiting decisions that it ended beside its own, and whether its own waited. */
 	struct {
 		cop_bytes items; /* wire/wire_settled.h */
@@ -74,16 +76,19 @@ COP_CHECK cop_err cop_model_count_learned(cop_model *model, cop_err err, const d
 
 /* Memory for a decision of the context, which may wait then. COP_ENOMEM. */
 COP_CHECK cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed);
+/* The learner moves as by its own decision, which another maker made (in: arm and p). With what probability the policy
+ * would have played the arm. */
+double cop_model_follow(cop_model *model, const cop_model_context *context, cop_decision *decision);
 /* A new event: nothing has ended. */
 void cop_model_begin(cop_model *model);
 /* The id's decision, if it is waiting; complete with its probes. */
 bool cop_model_find(cop_model *model, const cop_event_id *id, cop_pending_entry *entry);
 /* The same of one whose window is not over; one that is over is ended here. A new event begins. */
 bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry);
-/* Right after it was decided or followed: waits from now on, memory for it was reserved. own_p: of an observed one,
- * NULL: it is the model's own. settled: of its record; NULL: it is no record's, so its explanation may be asked for. */
+/* Right after it was decided or followed: waits from now on, memory for it was reserved. own_p: of an observed one or
+ * one that is held, NULL: it is the policy's. split: NULL, there is no control group. settled: of its record; NULL: it is no record's, so its explanation may be asked for. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
-        const double *own_p, const cop_wire_settled *settled);
+        const double *own_p, const cop_control_split *split, const cop_wire_settled *settled);
 
 /* A waiting decision ends so: is learned of, counted and taken out, and stands among those that the event ended. */
 void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is, double now);

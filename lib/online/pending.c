@@ -362,7 +362,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	cop_pending_record_fill(shape, record_at(table, *handle), id, entry);
 	occupy(table, at, *handle, p);
 	table->count++;
-	table->observed += entry->observed;
+	table->observed += entry->observed && !entry->split;
 	table->unheard += entry->unheard;
 	table->masked += (flags & COP_PENDING_MASKED) != 0;
 	table->bytes += size;
@@ -481,7 +481,7 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 {
 	const record *r = record_at(table, entry->handle);
 	size_t size = cop_pending_record_bytes(&table->shape, r);
-	table->observed -= (r->flags & COP_PENDING_OBSERVED) != 0;
+	table->observed -= cop_pending_record_is_observed(r);
 	table->unheard -= (r->id_kind & COP_PENDING_UNHEARD) != 0;
 	table->masked -= (r->id_kind & COP_PENDING_MASKED_HERE) != 0;
 	cop_event_id id;

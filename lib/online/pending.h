@@ -58,7 +58,8 @@ typedef struct cop_pending_entry {
 	bool unheard;    /* no subscriber was given its action: no loss is no loss by default */
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
-	bool observed;   /* another system decided (online/model_apprentice.h) */
+	bool observed;   /* another system decided (online/model_apprentice.h); split: a baseline did */
+	bool split;      /* there was a control group (online/control.h) */
 	uint32_t owner;  /* whose it is; 0: nobody's in particular */
 	double own_p;    /* observed: probability with which the model would have played the arm; else 0 */
 	bool refitted;   /* one prediction more is kept than the shape says: a refit's */
@@ -86,7 +87,7 @@ typedef enum cop_recent_ids_why {
 COP_CHECK cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out);
 void cop_pending_free(cop_pending *table);
 size_t cop_pending_count(const cop_pending *table);
-size_t cop_pending_observed(const cop_pending *table); /* of them */
+size_t cop_pending_observed(const cop_pending *table); /* of them, by another system */
 size_t cop_pending_unheard(const cop_pending *table);  /* of them */
 size_t cop_pending_masked(const cop_pending *table);   /* of them, those whose mask is kept */
 size_t cop_pending_max(const cop_pending *table);

@@ -242,7 +242,7 @@ void cop_pending_record_fill(
 		.u = decision->u,
 		.flags = (uint8_t)(flags & 0xff),
 		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0) |
-		                     (masked ? COP_PENDING_MASKED_HERE : 0) |
+		                     (entry->split ? COP_PENDING_SPLIT : 0) | (masked ? COP_PENDING_MASKED_HERE : 0) |
 		                     (flags & COP_PENDING_MEASURED ? COP_PENDING_MEASURED_HERE : 0) |
 		                     (flags & COP_PENDING_OWNED ? COP_PENDING_OWNED_HERE : 0)),
 		.id_length = id->length,
@@ -304,6 +304,7 @@ void cop_pending_record_view(
 		.deferred = (r->flags & COP_PENDING_DEFERRED) != 0,
 		.unheard = (r->id_kind & COP_PENDING_UNHEARD) != 0,
 		.observed = (r->flags & COP_PENDING_OBSERVED) != 0,
+		.split = (r->id_kind & COP_PENDING_SPLIT) != 0,
 		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
 		        .arm = r->arm,
@@ -519,6 +520,7 @@ cop_err cop_pending_record_load(
 	*entry = (cop_pending_entry){ 0 };
 	cop_err err = load_id(cursor, id, &beside);
 	entry->unheard = (beside & COP_PENDING_UNHEARD) != 0;
+	entry->split = (beside & COP_PENDING_SPLIT) != 0;
 	if (err == COP_OK)
 		err = load_decision(shape, cursor, beside, entry);
 	if (err == COP_OK)

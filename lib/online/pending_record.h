@@ -50,7 +50,14 @@ enum {
 #define COP_PENDING_MASKED_HERE   64
 #define COP_PENDING_MEASURED_HERE 32
 #define COP_PENDING_OWNED_HERE    16
-#define COP_PENDING_KIND          (COP_PENDING_OWNED_HERE - 1) /* the kind alone */
+#define COP_PENDING_SPLIT         8
+#define COP_PENDING_KIND          (COP_PENDING_SPLIT - 1) /* the kind alone */
+
+/* Another system decided, and not the baseline of a control group. */
+static inline bool cop_pending_record_is_observed(const cop_pending_record *r)
+{
+	return (r->flags & COP_PENDING_OBSERVED) != 0 && (r->id_kind & COP_PENDING_SPLIT) == 0;
+}
 
 /* Whether a record keeps that mask: the shape wants it, and it excludes an arm. */
 bool cop_pending_record_keeps(const cop_pending_shape *shape, const uint8_t *mask);

@@ -124,10 +124,13 @@ static bool read_flag(const cop_setting *o, const char *text, bool *field)
 
 static bool read_maybe(const cop_setting *o, const char *text, cop_setting_maybe *field)
 {
-	cop_setting_maybe maybe = { .given = strcmp(text, o->words[0]) != 0 };
-	if (maybe.given && !read_number(o, text, &maybe.value))
+	unsigned word;
+	double number;
+	bool given = !read_word(text, o->words, &word);
+	if (given && !read_number(o, text, &number))
 		return false;
-	*field = maybe;
+	field->given = given;
+	field->value = given ? number : word;
 	return true;
 }
 
@@ -263,8 +266,11 @@ void cop_setting_describe(const cop_setting *o, char *out, size_t size)
 		cop_setting_name_words(o->words, UINT_MAX, ", ", " or ", out, size);
 		return;
 	}
-	int used = snprintf(
-	        out, size, "%s%s%s", o->words != NULL ? o->words[0] : "", o->words != NULL ? " or " : "", expects);
+	words[0] = '\0';
+	if (o->words != NULL)
+		cop_setting_name_words(
+		        o->words, o->kind == COP_SETTING_MAYBE ? UINT_MAX : 1, ", ", ", ", words, sizeof words);
+	int used = snprintf(out, size, "%s%s%s", words, words[0] != '\0' ? " or " : "", expects);
 	if (!bounded || isinf(o->high))
 		return;
 	format_bound(o, o->low, low, sizeof low);
@@ -294,6 +300,15 @@ static void put_text(cop_bytes *out, const cop_setting_style *style, const char 
 		cop_setting_put_quoted(text, out);
 	else
 		put(out, text);
+}
+
+/* Of a value that is no number; the last word where there are not so many. */
+static const char *word_of(const cop_setting *o, const cop_setting_maybe *maybe)
+{
+	size_t word = 0;
+	while (word < maybe->value && o->words[word + 1] != NULL)
+		word++;
+	return o->words[word];
 }
 
 static void put_number(cop_bytes *out, const cop_setting_style *style, double value)
@@ -393,7 +408,7 @@ void cop_setting_print(const cop_setting *o, const cop_setting_style *style, con
 		if (maybe->given)
 			put_number(out, style, maybe->value);
 		else
-			put_text(out, style, o->words[0]);
+			put_text(out, style, word_of(o, maybe));
 		return;
 	default:
 		put_whole(o, style, field, out);
@@ -406,7 +421,10 @@ void cop_setting_print(const cop_setting *o, const cop_setting_style *style, con
 bool cop_setting_is_silent(const cop_setting *o, const void *base)
 {
 	const unsigned char *field = (const unsigned char *)base + o->offset;
+	const cop_setting_maybe *maybe = (const void *)field;
 	size_t i = 0;
+	if (o->kind == COP_SETTING_MAYBE) /* it has padding */
+		return (o->flags & COP_SETTING_IS_QUIET) != 0 && !maybe->given && maybe->value == 0.0;
 	while ((o->flags & COP_SETTING_IS_QUIET) != 0 && i < cop_setting_size(o) && field[i] == 0)
 		i++;
 	return i == cop_setting_size(o);

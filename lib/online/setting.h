@@ -24,7 +24,7 @@ typedef enum cop_setting_kind {
 	COP_SETTING_FLAG,    /* bool */
 	COP_SETTING_UNLESS,  /* bool, the contrary of what is written */
 	COP_SETTING_RANGE,   /* double[2] in [low, high], the first one less */
-	COP_SETTING_MAYBE,   /* cop_setting_maybe: words[0], or a number in [low, high] */
+	COP_SETTING_MAYBE,   /* cop_setting_maybe: one of words, or a number in [low, high] */
 	COP_SETTING_SHARES,  /* cop_arm_shares, ARM=SHARE each; none: not printed */
 	COP_SETTING_OTHER    /* from here on: for the table's owner to read and print */
 } cop_setting_kind;
@@ -32,8 +32,8 @@ typedef enum cop_setting_kind {
 #define COP_SETTING_NAME_ROOM 16
 
 typedef struct cop_setting_maybe {
-	bool given;
-	double value;
+	bool given;   /* a number */
+	double value; /* it, or the position of a word */
 } cop_setting_maybe;
 
 typedef struct cop_setting {

@@ -8,14 +8,14 @@
 #include "base/assert.h"
 #include "wire/wire_put.h"
 
-/* The last two are an apprentice's. */
-enum { ID, X, C, MASK, NAMES, ORDER, PROBABILITIES, T, DEFER, SRC, N, SEQ, A, P, KEYS };
+/* The last two are an apprentice's, or its caller's. */
+enum { ID, X, C, MASK, NAMES, ORDER, PROBABILITIES, T, UNIT, DEFER, SRC, N, SEQ, A, P, KEYS };
 #define OWN_KEYS  A
 #define NAME_MOST 64                /* bytes of a candidate's name */
 #define LOOKS     ((size_t)1 << 20) /* at names for one mask; beyond, the loop would be held up for long */
 
-static const char *const names[KEYS] = { "id", "x", "c", "mask", "names", "order", "probabilities", "t", "defer", "src",
-	"n", "seq", "a", "p" };
+static const char *const names[KEYS] = { "id", "x", "c", "mask", "names", "order", "probabilities", "t", "unit",
+	"defer", "src", "n", "seq", "a", "p" };
 
 /* What is being decoded. */
 typedef struct reading {
@@ -138,6 +138,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return read_flag(cursor, "probabilities", &out->probabilities, fault);
 	case T:
 		return read_t(cursor, out, fault);
+	case UNIT:
+		return cop_wire_read_named_id(cursor, "unit", &out->unit, fault);
 	case DEFER:
 		return read_flag(cursor, "defer", &out->defer, fault);
 	case SRC:
@@ -273,17 +275,20 @@ static cop_err decode(cop_wire_keys *keys, reading *r)
 	return err != COP_EEND ? err : finish_mask(r, keys->fault);
 }
 
-/* What the system decided must be there, and be something that can be decided. */
-static cop_err finish_observed(const cop_wire_keys *keys, reading *r)
+/* What the system decided, or the caller would, must be there, and be something that can be decided. */
+static cop_err finish_action(const cop_wire_keys *keys, reading *r)
 {
 	cop_wire_context *out = r->out;
 	cop_wire_fault *fault = keys->fault;
-	const uint32_t need = 1U << A | 1U << P;
-	if ((keys->seen & need) != need)
+	const uint32_t need = r->shape->apprentice ? 1U << A | 1U << P : 1U << A;
+	if ((keys->seen & need) != need && r->shape->apprentice)
 		return cop_wire_fault_set(fault, COP_WIRE_APPRENTICE,
 		        "%s: missing; the model is an apprentice, which does not decide: expected a and p, the action "
 		        "that was decided and its propensity",
 		        (keys->seen & 1U << A) == 0 ? "a" : "p");
+	if ((keys->seen & need) != need)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "a: missing; the model's baseline is the caller: expected the action that it would play");
 	size_t named = 0;
 	cop_err err = r->a.at == NULL ? COP_OK : find_named(r, &r->a, "a", &named, fault);
 	if (err != COP_OK)
@@ -296,24 +301,27 @@ static cop_err finish_observed(const cop_wire_keys *keys, reading *r)
 	if (out->mask[out->a] == 0)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "a: got %lu, which the mask excludes; expected an eligible action", (unsigned long)out->a);
-	out->observed = true;
+	out->observed = r->shape->apprentice;
+	out->caller = !out->observed;
+	if ((keys->seen & 1U << P) == 0)
+		out->p = 1.0;
 	return COP_OK;
 }
 
 cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
 {
-	bool apprentice = shape->apprentice && !cop_wire_features_has_values(shape);
+	bool acts = (shape->apprentice || shape->caller) && !cop_wire_features_has_values(shape);
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	reading r = { .shape = shape, .workspace = workspace, .out = out };
 	cop_wire_cursor_init(&cursor, body, length);
-	cop_err err = cop_wire_keys_open(&keys, &cursor, names, apprentice ? KEYS : OWN_KEYS, fault);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, acts ? KEYS : OWN_KEYS, fault);
 	if (err == COP_OK)
 		err = decode(&keys, &r);
 	if (err == COP_OK)
 		err = cop_wire_keys_need(&keys, 1U << ID | 1U << X | (shape->max_candidates != 0 ? 1U << C : 0));
-	return err == COP_OK && apprentice ? finish_observed(&keys, &r) : err;
+	return err == COP_OK && acts ? finish_action(&keys, &r) : err;
 }
 
 cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,

@@ -1,6 +1,7 @@
-/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, defer?, src?, n?, seq?}`, the body of decide, rank and
+/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, unit?, defer?, src?, n?, seq?}`, the body of decide, rank and
  * of context streams, and explain's body `{id}` or `{x, c?, mask?, t?}`. Models that rank need `c`, others have none.
- * Those of an apprentice need also `a` and `p`, what an existing system decided; elsewhere these are unknown keys.
+ * Those of an apprentice need also `a` and `p`, what an existing system decided; those of a model whose baseline is what
+ * the caller sends need `a`; elsewhere these are unknown keys.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
 #ifndef COP_WIRE_WIRE_CONTEXT_H
@@ -25,9 +26,11 @@ typedef struct cop_wire_context {
 	bool has_t;
 	double t;               /* the sender's time in seconds */
 	bool defer;             /* the reward window starts with `activate` */
-	bool observed;          /* a and p are there */
+	bool observed;          /* a and p are there, an apprentice's */
+	bool caller;            /* they are there, as what the caller would play */
 	uint32_t a;             /* arm, or candidate's place, that was played; an eligible one */
 	double p;               /* its propensity, in (0, 1] */
+	cop_event_id unit;      /* whom the decision is for; kind 0: not told */
 	cop_wire_source source; /* borrowed from the message */
 	cop_wire_seq seq;
 } cop_wire_context;

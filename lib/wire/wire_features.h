@@ -24,7 +24,8 @@ typedef struct cop_wire_shape {
 	size_t candidate_features; /* of them, when features > 0; sparse ones have bits and max_nonzeros */
 	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */
 	bool apprentice;           /* an existing system decides: contexts carry its a and p, unknown keys otherwise */
-	cop_wire_naming *naming;   /* kept: of this dimension, for so many candidates; NULL: none */
+	bool caller; /* what the caller would play is needed: its a, and its p unless that is 1; not of an apprentice */
+	cop_wire_naming *naming;         /* kept: of this dimension, for so many candidates; NULL: none */
 	const cop_name_table *arm_names; /* kept: tag 0, a name's number is the arm's; NULL: arms have no names */
 } cop_wire_shape;
 

@@ -118,7 +118,8 @@ bool cop_wire_keys_has(const void *body, size_t length, const char *name)
 
 #define ID_EXPECTED "a string or binary of 1 to 64 bytes, or an integer"
 
-static cop_err read_id_bytes(cop_wire_cursor *cursor, cop_event_id_kind kind, cop_event_id *out, cop_wire_fault *fault)
+static cop_err read_id_bytes(
+        cop_wire_cursor *cursor, const char *name, cop_event_id_kind kind, cop_event_id *out, cop_wire_fault *fault)
 {
 	cop_wire_cursor at = *cursor;
 	const uint8_t *bytes = NULL;
@@ -127,21 +128,26 @@ static cop_err read_id_bytes(cop_wire_cursor *cursor, cop_event_id_kind kind, co
 	cop_err err = kind == COP_EVENT_ID_STRING ? cop_wire_cursor_string(&at, &text, &length)
 	                                          : cop_wire_cursor_binary(&at, &bytes, &length);
 	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "id", ID_EXPECTED);
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, name, ID_EXPECTED);
 	if (!cop_event_id_from_bytes(out, kind, text != NULL ? (const void *)text : bytes, length))
 		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "id: got %zu bytes, expected " ID_EXPECTED, length);
+		        fault, COP_WIRE_BAD_REQUEST, "%s: got %zu bytes, expected " ID_EXPECTED, name, length);
 	*cursor = at;
 	return COP_OK;
 }
 
 cop_err cop_wire_read_id(cop_wire_cursor *cursor, cop_event_id *out, cop_wire_fault *fault)
 {
+	return cop_wire_read_named_id(cursor, "id", out, fault);
+}
+
+cop_err cop_wire_read_named_id(cop_wire_cursor *cursor, const char *name, cop_event_id *out, cop_wire_fault *fault)
+{
 	switch (cop_wire_cursor_peek(cursor)) {
 	case COP_WIRE_TYPE_STRING:
-		return read_id_bytes(cursor, COP_EVENT_ID_STRING, out, fault);
+		return read_id_bytes(cursor, name, COP_EVENT_ID_STRING, out, fault);
 	case COP_WIRE_TYPE_BINARY:
-		return read_id_bytes(cursor, COP_EVENT_ID_BINARY, out, fault);
+		return read_id_bytes(cursor, name, COP_EVENT_ID_BINARY, out, fault);
 	default:
 		break;
 	}
@@ -155,7 +161,7 @@ cop_err cop_wire_read_id(cop_wire_cursor *cursor, cop_event_id *out, cop_wire_fa
 	if (err == COP_EINVAL)
 		err = cop_wire_cursor_signed(cursor, &s);
 	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "id", ID_EXPECTED);
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, name, ID_EXPECTED);
 	cop_event_id_from_signed(out, s);
 	return COP_OK;
 }

@@ -32,11 +32,12 @@ enum {
 	CRC,
 	OWN,
 	OWNER,
+	SPLIT,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -92,6 +93,15 @@ static void put_own(cop_bytes *bytes, const cop_wire_record *r)
 		cop_wire_put_key_double(bytes, "o", r->own_p);
 }
 
+static void put_split(cop_bytes *bytes, const cop_wire_split *split)
+{
+	cop_wire_put_text(bytes, "h");
+	cop_wire_put_array(bytes, 3);
+	cop_wire_put_double(bytes, split->share);
+	cop_wire_put_signed(bytes, split->baseline);
+	cop_wire_put_unsigned(bytes, split->place);
+}
+
 static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 {
 	cop_wire_put_key_unsigned(bytes, "rev", r->rev);
@@ -113,6 +123,8 @@ static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_key_double(bytes, "p", r->p);
 	cop_wire_put_key_bool(bytes, "g", r->greedy);
 	put_own(bytes, r);
+	if (r->split)
+		put_split(bytes, &r->split_by);
 }
 
 static void put_feedback(cop_bytes *bytes, const cop_wire_record *r)
@@ -217,6 +229,27 @@ static cop_err read_loss(cop_wire_cursor *cursor, cop_wire_record *out)
 	return err;
 }
 
+static cop_err read_split(cop_wire_cursor *cursor, cop_wire_record *out)
+{
+	size_t count;
+	uint64_t place = 0;
+	cop_wire_split *split = &out->split_by;
+	cop_err err = cop_wire_cursor_array(cursor, &count);
+	if (err == COP_OK && count != 3)
+		err = COP_EFORMAT;
+	if (err == COP_OK)
+		err = cop_wire_cursor_double(cursor, &split->share);
+	if (err == COP_OK)
+		err = cop_wire_cursor_signed(cursor, &split->baseline);
+	if (err == COP_OK)
+		err = cop_wire_cursor_unsigned(cursor, &place);
+	if (err == COP_OK && !(split->share > 0.0 && split->share < 1.0 && place <= UINT32_MAX))
+		err = COP_EFORMAT;
+	split->place = (uint32_t)place;
+	out->split = true;
+	return err;
+}
+
 static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_record *out)
 {
 	uint64_t word = 0;
@@ -309,6 +342,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, read_loss(cursor, out), names[which]);
 	case TEXT:
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
+	case SPLIT:
+		return bad(keys->fault, read_split(cursor, out), names[which]);
 	case MODELS:
 		return bad(
 		        keys->fault, cop_wire_cursor_binary(cursor, &out->models, &out->models_length), names[which]);

@@ -41,6 +41,13 @@ typedef enum cop_wire_promotion {
 /* "challenge" ...; never NULL. */
 const char *cop_wire_promotion_text(cop_wire_promotion kind);
 
+/* By which a decision belongs to the control group or not (online/control.h). */
+typedef struct cop_wire_split {
+	double share; /* in (0, 1) */
+	int64_t baseline;
+	uint32_t place;
+} cop_wire_split;
+
 typedef struct cop_wire_record {
 	const char *model; /* borrowed, not terminated */
 	size_t model_length;
@@ -59,7 +66,9 @@ typedef struct cop_wire_record {
 	bool greedy;
 	bool observed; /* a decision, or self-contained feedback, of an existing system; greedy: the model agrees */
 	double own_p;  /* observed: the model's own probability of a, in [0, 1] */
-	double y;      /* in [0, 1] */
+	bool split;    /* a decision where there is a control group: observed, the baseline made it */
+	cop_wire_split split_by;
+	double y; /* in [0, 1] */
 	int8_t u;
 	uint64_t rev;
 	bool defer;

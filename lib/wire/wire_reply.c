@@ -27,6 +27,8 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_key_double(bytes, "p", action->p);
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
+		if (action->held)
+			cop_wire_put_key_text(bytes, "by", "holdout");
 	}
 	if (action->order != NULL) {
 		cop_wire_put_text(bytes, "order");
@@ -82,9 +84,9 @@ void cop_wire_reply_version_put(cop_bytes *bytes, const char *version)
 	cop_wire_put_key_text(bytes, "version", version);
 }
 
-enum { ID, A, P, REV, GREEDY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
+enum { ID, A, P, REV, GREEDY, BY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
 
-static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "y", "probe", "repeated",
+static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "by", "y", "probe", "repeated",
 	"durable", "seq" };
 
 static cop_err read_probe(cop_wire_cursor *cursor, cop_wire_action *out)
@@ -109,6 +111,17 @@ static cop_err read_arm(cop_wire_cursor *cursor, cop_wire_action *out)
 	return err;
 }
 
+/* A word of a later version is not the baseline. */
+static cop_err read_by(cop_wire_cursor *cursor, bool *held)
+{
+	static const char word[] = "holdout";
+	const char *text;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
+	*held = err == COP_OK && length == sizeof word - 1 && memcmp(text, word, length) == 0;
+	return err;
+}
+
 static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wire_action *out, cop_wire_fault *fault)
 {
 	cop_wire_cursor from = *cursor;
@@ -129,6 +142,9 @@ static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wi
 		break;
 	case GREEDY:
 		err = cop_wire_cursor_bool(cursor, &out->greedy);
+		break;
+	case BY:
+		err = read_by(cursor, &out->held);
 		break;
 	case Y:
 		err = cop_wire_cursor_double(cursor, &out->y);

@@ -7,7 +7,7 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates, `{id, y, probe, p?, rev}` for values; `repeated: true`
+/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout`: the baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true`
  * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may
  * not get there. */
 typedef struct cop_wire_action {
@@ -27,6 +27,7 @@ typedef struct cop_wire_action {
 	const double *probability; /* of each arm or candidate; NULL, as order */
 	size_t probability_count;
 	uint64_t rev;  /* the model's revision */
+	bool held;     /* the baseline decided, for the control group */
 	bool repeated; /* decided earlier */
 	bool durable;
 	cop_wire_seq seq;

@@ -29,7 +29,8 @@ typedef struct cop_journal_view {
 	uint64_t arm;
 	double value;
 	double p;
-	double own; /* an existing system decided: the model's own probability of the arm */
+	double own; /* an existing system decided, or a baseline: the model's own probability of the arm */
+	bool split; /* there was a control group */
 	double loss[2];
 	unsigned losses;
 	uint64_t count;

@@ -17,6 +17,7 @@ cop_err cop_replay_reader_open(
 	cop_journal_history_settings settings = {
 		.model = options->model,
 		.unanswered = true,
+		.leave_held = true,
 		.bins = COP_BINS,
 		.skip = options->reader.skip,
 	};

@@ -18,7 +18,9 @@ export interface Context {
   names?: string[];
   order?: boolean;
   probabilities?: boolean;
-  /** What an existing system decided, for an apprentice. */
+  /** Whom it is for, by which the control group is split. */
+  unit?: Id;
+  /** What an existing system decided, for an apprentice, or would, for a model whose baseline is the caller. */
   a?: Arm;
   p?: number;
   t?: number;
@@ -34,6 +36,8 @@ export interface Action {
   p?: number;
   rev: number;
   greedy?: boolean;
+  /** The baseline decided, for the control group. */
+  by?: 'holdout';
   probabilities?: number[];
   order?: number[];
   repeated?: true;

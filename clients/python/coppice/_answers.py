@@ -55,6 +55,11 @@ class Action:
         return self.body.get("probe")
 
     @property
+    def by(self) -> Optional[str]:
+        """`holdout`: the baseline decided, for the control group. None: the policy did."""
+        return self.body.get("by")
+
+    @property
     def order(self) -> Optional[List[int]]:
         """All eligible candidates, best first, where they were asked for."""
         return self.body.get("order")

@@ -70,6 +70,8 @@ typedef struct run {
 	cop_bytes journal;
 } run;
 
+static bool holds; /* there is a control group */
+
 static cop_row row_of(const fixture_event *e, bool sparse)
 {
 	if (sparse)
@@ -134,7 +136,12 @@ static void decide(run *r, logged *l)
 	l->defer = cop_rng_below(&r->rng, 4) == 0;
 	l->masked = cop_rng_below(&r->rng, 2) != 0;
 	cop_model_context context = { .id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer };
+	cop_event_id unit = model_id(cop_rng_below(&r->rng, 50));
 	bool repeated = false;
+	if (holds && cop_rng_below(&r->rng, 2) == 0)
+		context.unit = &unit;
+	if (holds && cop_rng_below(&r->rng, 2) == 0)
+		context.caller = (cop_control_caller){ (uint32_t)cop_rng_below(&r->rng, FIXTURE_ARMS), 0.5 };
 	cop_err err = COP_OK;
 	l->observed = r->observes && cop_rng_below(&r->rng, 4) != 0;
 	if (l->observed)
@@ -211,6 +218,11 @@ static void adjust(run *r, logged *l)
 	s->has_default_loss = cop_rng_below(&r->rng, 2) != 0;
 	s->pending_max = 10 + (size_t)cop_rng_below(&r->rng, 20);
 	s->learner.exploration.epsilon = cop_rng_unit(&r->rng);
+	if (holds) {
+		s->holdout = cop_rng_below(&r->rng, 4) == 0 ? 0.0 : 0.5 * cop_rng_unit(&r->rng);
+		s->has_baseline = cop_rng_below(&r->rng, 2) == 0;
+		s->baseline = (double)cop_rng_below(&r->rng, 2);
+	}
 	l->settings = *s;
 	assert_int_equal(cop_model_adjust(r->model, s, NULL), COP_OK);
 	keep(r, ADJUSTMENT);
@@ -359,6 +371,9 @@ static void settings_of(cop_model_settings *s, size_t kind, unsigned variant)
 	s->pending_max = variant / 6 % 2 != 0 ? 12 : 100;
 	s->pending_bytes = variant / 6 % 2 != 0 ? (size_t)1 << 30 : 2712;
 	s->explain_keep = 3;
+	s->holdout = holds ? 0.3 : 0.0;
+	s->has_baseline = variant % 2 != 0;
+	s->baseline = holds ? variant / 2 % 2 : 0.0;
 }
 
 /* Whether the run had enough of everything. */
@@ -462,6 +477,17 @@ static void test_replay_of_observed_decisions_gives_the_same_bytes(void **state)
 	for (size_t kind = 0; kind < KINDS; kind++)
 		for (unsigned variant = 0; variant < 24 && strcmp(kinds[kind].learner, "value") != 0; variant++)
 			check_run(kind, variant % 12, false, variant >= 12, true);
+}
+
+/* The baseline's decisions among the policy's, with and without others in the shadow. */
+static void test_replay_with_a_control_group_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	holds = true;
+	for (size_t kind = 0; kind < KINDS; kind++)
+		for (unsigned variant = 0; variant < 24 && strcmp(kinds[kind].learner, "value") != 0; variant++)
+			check_run(kind, variant % 12, variant % 3 == 0, variant >= 12, false);
+	holds = false;
 }
 
 /* The index has grown to many and only few wait when the model is saved: what gives way afterwards is the same. */
@@ -602,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_replay_with_adjustments_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_with_challenges_and_swaps_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_of_observed_decisions_gives_the_same_bytes),
+		cmocka_unit_test(test_replay_with_a_control_group_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_after_load_evicts_the_same_under_a_byte_bound),
 		cmocka_unit_test(test_replay_of_masked_decisions_in_trials_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_of_what_does_not_fit_is_refused_and_changes_nothing),

@@ -1,0 +1,210 @@
+/* Two tables say which figures of a group, and of both together, are shown under which key and as which metric. A figure
+ * that is not known is nil in status and NaN on the page. */
+#include "daemon/models/control_body.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "daemon/common/exposition.h"
+#include "wire/wire_put.h"
+
+static const char *const groups[] = { "policy", "control" };
+
+typedef struct shown {
+	const char *key, *metric, *help;
+	size_t offset;
+} shown;
+
+/* Of a group. */
+static const shown losses[] = {
+	{ "mean_loss", "coppice_holdout_mean_loss", "Mean loss of the policy's decisions, and of the control group's.",
+	        offsetof(cop_control_figures, loss) },
+	{ "low", "coppice_holdout_mean_loss_low", "Lower bound of that mean, at all times at once.",
+	        offsetof(cop_control_figures, low) },
+	{ "high", "coppice_holdout_mean_loss_high", "Upper bound of that mean.", offsetof(cop_control_figures, high) },
+};
+
+static const shown gains[] = {
+	{ "gain", "coppice_holdout_gain", "By how much the policy's mean loss is below the control group's.",
+	        offsetof(cop_control_summary, gain) },
+	{ "low", "coppice_holdout_gain_low", "Lower end of the gain's 95 % interval, good at all times at once.",
+	        offsetof(cop_control_summary, low) },
+	{ "high", "coppice_holdout_gain_high", "Upper end of the gain's 95 % interval.",
+	        offsetof(cop_control_summary, high) },
+};
+#define ROWS(table) (sizeof(table) / sizeof *(table))
+
+static double figure(const void *base, const shown *row)
+{
+	return *(const double *)(const void *)((const char *)base + row->offset);
+}
+
+/* In units of loss_range: of a difference, or of a loss. */
+static double scaled(const cop_model_slot *slot, double value, bool difference)
+{
+	const cop_model_settings *s = cop_model_get_settings(slot->model);
+	return (difference ? 0.0 : s->loss_low) + value * (s->loss_high - s->loss_low);
+}
+
+static bool is_used(const cop_model_slot *slot) { return cop_model_control(slot->model)->terms.share > 0.0; }
+
+static void put_known(cop_bytes *out, const char *key, double value)
+{
+	cop_wire_put_text(out, key);
+	if (isnan(value))
+		cop_wire_put_nil(out);
+	else
+		cop_wire_put_double(out, value);
+}
+
+static void put_baseline(int64_t baseline, cop_bytes *out)
+{
+	cop_wire_put_text(out, "baseline");
+	if (baseline == COP_CONTROL_UNIFORM)
+		cop_wire_put_text(out, "uniform");
+	else if (baseline == COP_CONTROL_CALLER)
+		cop_wire_put_text(out, "caller");
+	else
+		cop_wire_put_unsigned(out, (uint64_t)baseline);
+}
+
+static void put_group(const cop_model_slot *slot, const cop_control_figures *group, cop_bytes *out)
+{
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_unsigned(out, "decisions", group->decisions);
+	cop_wire_put_key_unsigned(out, "losses", group->losses);
+	for (size_t i = 0; i < ROWS(losses); i++)
+		put_known(out, losses[i].key, scaled(slot, figure(group, &losses[i]), false));
+	cop_wire_put_map_close(out, map);
+}
+
+void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
+{
+	cop_control_summary is;
+	const cop_control *control = cop_model_control(slot->model);
+	if (!is_used(slot))
+		return;
+	cop_control_summarise(control, &is);
+	cop_wire_put_text(out, "holdout");
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_double(out, "share", control->terms.share);
+	put_baseline(control->terms.baseline, out);
+	cop_wire_put_key_double(out, "since", control->since);
+	for (size_t i = 0; i < ROWS(gains); i++)
+		put_known(out, gains[i].key, scaled(slot, figure(&is, &gains[i]), true));
+	for (size_t g = 0; g < 2; g++) {
+		cop_wire_put_text(out, groups[g]);
+		put_group(slot, &is.group[g], out);
+	}
+	cop_wire_put_key_unsigned(out, "units", is.units);
+	cop_wire_put_key_unsigned(out, "units_held", is.held);
+	cop_wire_put_key_double(out, "odds", is.odds);
+	cop_wire_put_key_bool(out, "suspicious", is.suspicious);
+	cop_wire_put_map_close(out, map);
+}
+
+/* ---- metrics ---- */
+
+#define LABELS (COP_CONFIG_NAME_MAX + 40)
+
+static const char *label(const cop_model_slot *slot, const char *group, char out[LABELS])
+{
+	(void)snprintf(out, LABELS, group != NULL ? "model=\"%s\",group=\"%s\"" : "model=\"%s\"", slot->name, group);
+	return out;
+}
+
+/* One sample of a family, of a model or of one of its groups (both: g is 0 and 1). */
+typedef void put_sample(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out);
+
+static void put_gain(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	if (g == 0)
+		cop_exposition_number(out, row->metric, label(slot, NULL, labels), scaled(slot, figure(is, row), true));
+}
+
+static void put_loss(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	cop_exposition_number(
+	        out, row->metric, label(slot, groups[g], labels), scaled(slot, figure(&is->group[g], row), false));
+}
+
+static void put_count(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	const void *at = (const char *)&is->group[g] + row->offset;
+	cop_exposition_whole(out, row->metric, label(slot, groups[g], labels), *(const uint64_t *)at);
+}
+
+static void put_odds(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	if (g == 0)
+		cop_exposition_number(out, row->metric, label(slot, NULL, labels), figure(is, row));
+}
+
+static const shown counts[] = {
+	{ NULL, "coppice_holdout_decisions", "Decisions since the control group is as it is, by who made them.",
+	        offsetof(cop_control_figures, decisions) },
+	{ NULL, "coppice_holdout_losses", "Of them, those whose loss came.", offsetof(cop_control_figures, losses) },
+};
+static const shown odds[] = {
+	{ NULL, "coppice_holdout_split_odds",
+	        "Odds against units being split as promised; 1,000 and more is suspicious.",
+	        offsetof(cop_control_summary, odds) },
+};
+
+static void put_families(
+        const cop_model_table *models, const shown *rows, size_t count, put_sample *put, cop_bytes *out)
+{
+	for (size_t k = 0; k < count; k++) {
+		cop_exposition_family(out, rows[k].metric, rows[k].help);
+		for (size_t i = 0; i < 2 * models->count; i++) {
+			const cop_model_slot *slot = &models->items[i / 2];
+			cop_control_summary is;
+			if (!is_used(slot))
+				continue;
+			cop_control_summarise(cop_model_control(slot->model), &is);
+			put(slot, &is, i % 2, &rows[k], out);
+		}
+	}
+}
+
+void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
+{
+	put_families(models, counts, ROWS(counts), put_count, out);
+	put_families(models, losses, ROWS(losses), put_loss, out);
+	put_families(models, gains, ROWS(gains), put_gain, out);
+	put_families(models, odds, ROWS(odds), put_odds, out);
+}
+
+/* ---- the log ---- */
+
+void cop_control_body_look(cop_model_slot *slot, cop_log *log)
+{
+	cop_control_summary is;
+	if (!is_used(slot))
+		return;
+	cop_control_summarise(cop_model_control(slot->model), &is);
+	int sign = is.low > 0.0 ? 1 : is.high < 0.0 ? -1 : 0;
+	double gain = scaled(slot, is.gain, true), low = scaled(slot, is.low, true), high = scaled(slot, is.high, true);
+	if (sign != slot->gain_told && sign > 0)
+		cop_log_line(log, COP_LOG_NOTICE, "gain_sure", "model=%s gain=%.6g low=%.6g high=%.6g", slot->name,
+		        gain, low, high);
+	else if (sign != slot->gain_told && sign < 0)
+		cop_log_line(log, COP_LOG_WARNING, "gain_negative", "model=%s gain=%.6g low=%.6g high=%.6g", slot->name,
+		        gain, low, high);
+	slot->gain_told = sign;
+	if (is.suspicious && !slot->split_told)
+		cop_log_line(log, COP_LOG_WARNING, "split_suspicious",
+		        "model=%s units=%" PRIu64 " held=%" PRIu64 " share=%.6g", slot->name, is.units, is.held,
+		        cop_model_control(slot->model)->terms.share);
+	slot->split_told = is.suspicious;
+}

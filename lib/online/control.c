@@ -1,0 +1,201 @@
+/* Three hashes of one keyed function, by salts: who is held out, a unit's place, and a baseline's even draw. They are
+ * independent of one another, so counting by places says nothing of who is held out. */
+#include "online/control.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+#define SALT_SPLIT UINT64_C(0x6a09e667f3bcc909)
+#define SALT_PLACE UINT64_C(0xbb67ae8584caa73b)
+#define SALT_DRAW  UINT64_C(0x3c6ef372fe94f82b)
+#define PRIOR      100.0 /* units that the promised share is worth */
+#define LEVEL      (COP_CONTROL_RISK / 4.0)
+#define MOST_ODDS  690.0 /* as a logarithm */
+
+static double unit_interval(uint64_t hash) { return (double)(hash >> 11) * 0x1p-53; }
+
+cop_control_split cop_control_find(const cop_control_terms *terms, const cop_event_id *unit, uint64_t key)
+{
+	return (cop_control_split){
+		.terms = *terms,
+		.place = (uint32_t)(cop_event_id_hash(unit, key ^ SALT_PLACE) % COP_CONTROL_PLACES),
+		.held = unit_interval(cop_event_id_hash(unit, key ^ SALT_SPLIT)) < terms->share,
+	};
+}
+
+static bool eligible(const uint8_t *mask, size_t arm) { return mask == NULL || mask[arm] != 0; }
+
+/* The one arm that a baseline plays; false: none in particular. */
+static bool names_arm(int64_t baseline, const cop_control_caller *caller, size_t arms, const uint8_t *mask, size_t *arm)
+{
+	if (baseline == COP_CONTROL_UNIFORM || (baseline == COP_CONTROL_CALLER && caller->p <= 0.0))
+		return false;
+	*arm = baseline == COP_CONTROL_CALLER ? caller->arm : (size_t)baseline;
+	return *arm < arms && eligible(mask, *arm);
+}
+
+static size_t count_eligible(size_t arms, const uint8_t *mask)
+{
+	size_t count = 0;
+	for (size_t k = 0; k < arms; k++)
+		count += eligible(mask, k);
+	return count;
+}
+
+double cop_control_play(int64_t baseline, const cop_control_caller *caller, const cop_event_id *id, uint64_t key,
+        size_t arms, const uint8_t *mask, uint32_t *arm)
+{
+	size_t named;
+	if (names_arm(baseline, caller, arms, mask, &named)) {
+		*arm = (uint32_t)named;
+		return baseline == COP_CONTROL_CALLER ? caller->p : 1.0;
+	}
+	size_t count = count_eligible(arms, mask);
+	COP_ASSERT(count > 0);
+	size_t left = (size_t)(unit_interval(cop_event_id_hash(id, key ^ SALT_DRAW)) * (double)count);
+	size_t k = 0;
+	while (!eligible(mask, k) || left-- > 0)
+		k++;
+	*arm = (uint32_t)k;
+	return 1.0 / (double)count;
+}
+
+void cop_control_probabilities(
+        int64_t baseline, const cop_control_caller *caller, size_t arms, const uint8_t *mask, double *p)
+{
+	size_t named;
+	bool one = names_arm(baseline, caller, arms, mask, &named);
+	double each = 1.0 / (double)count_eligible(arms, mask);
+	for (size_t k = 0; k < arms; k++)
+		p[k] = one ? (k == named) : eligible(mask, k) ? each : 0.0;
+}
+
+/* ---- what is counted ---- */
+
+void cop_control_init(cop_control *control)
+{
+	memset(control, 0, sizeof *control);
+	for (size_t g = 0; g < 2; g++) {
+		cop_running_bound_init(&control->group[g].loss, 0.0, 1.0);
+		cop_running_bound_init(&control->group[g].rest, 0.0, 1.0);
+	}
+}
+
+/* By what the mixture had predicted of such a unit, over what was promised. */
+static void count_unit(cop_control *control, bool held)
+{
+	double share = control->terms.share, held_before = (double)control->held;
+	double before = (double)control->units + PRIOR;
+	double predicted = held ? held_before + PRIOR * share : before - held_before - PRIOR * share;
+	control->log_odds += log(predicted / before / (held ? share : 1.0 - share));
+	control->units++;
+	control->held += held;
+}
+
+void cop_control_note(cop_control *control, const cop_control_split *split, double now)
+{
+	if (control->terms.share != split->terms.share || control->terms.baseline != split->terms.baseline) {
+		cop_control_init(control);
+		control->terms = split->terms;
+		control->since = now;
+	}
+	control->group[split->held].decisions++;
+	uint8_t *seen = &control->seen[split->place / 8], bit = (uint8_t)(1u << split->place % 8);
+	if ((*seen & bit) == 0)
+		count_unit(control, split->held);
+	*seen |= bit;
+}
+
+void cop_control_loss(cop_control *control, bool held, double decided, double loss)
+{
+	cop_control_group *group = &control->group[held];
+	if (decided < control->since || group->loss.n >= group->decisions)
+		return;
+	cop_running_bound_add(&group->loss, loss, 0.0);
+	cop_running_bound_add(&group->rest, 1.0 - loss, 0.0);
+}
+
+static void figures_of(const cop_control_group *group, cop_control_figures *out)
+{
+	uint64_t n = group->loss.n;
+	*out = (cop_control_figures){
+		.decisions = group->decisions,
+		.losses = n,
+		.loss = n > 0 ? cop_running_bound_mean(&group->loss) : (double)NAN,
+		.low = n > 0 ? cop_running_bound_low(&group->loss, LEVEL) : 0.0,
+		.high = n > 0 ? 1.0 - cop_running_bound_low(&group->rest, LEVEL) : 1.0,
+	};
+}
+
+void cop_control_summarise(const cop_control *control, cop_control_summary *out)
+{
+	*out = (cop_control_summary){
+		.units = control->units,
+		.held = control->held,
+		.odds = exp(fmin(control->log_odds, MOST_ODDS)),
+		.gain = (double)NAN,
+		.low = (double)NAN,
+		.high = (double)NAN,
+	};
+	out->suspicious = out->odds >= COP_CONTROL_SUSPECT;
+	const cop_control_figures *policy = &out->group[0], *held = &out->group[1];
+	for (size_t g = 0; g < 2; g++)
+		figures_of(&control->group[g], &out->group[g]);
+	if (policy->losses == 0 || held->losses == 0)
+		return;
+	out->gain = held->loss - policy->loss;
+	out->low = held->low - policy->high;
+	out->high = held->high - policy->low;
+}
+
+/* ---- saved ---- */
+
+void cop_control_save(const cop_control *control, cop_bytes *out)
+{
+	cop_bytes_put_f64(out, control->terms.share);
+	cop_bytes_put_u64(out, (uint64_t)control->terms.baseline);
+	cop_bytes_put_f64(out, control->since);
+	for (size_t g = 0; g < 2; g++) {
+		cop_bytes_put_u64(out, control->group[g].decisions);
+		cop_running_bound_save(&control->group[g].loss, out);
+		cop_running_bound_save(&control->group[g].rest, out);
+	}
+	cop_bytes_put_u64(out, control->units);
+	cop_bytes_put_u64(out, control->held);
+	cop_bytes_put_f64(out, control->log_odds);
+	cop_bytes_put(out, control->seen, sizeof control->seen);
+}
+
+static bool sound(const cop_control *c)
+{
+	bool groups = true;
+	for (size_t g = 0; g < 2; g++)
+		groups = groups && c->group[g].loss.n == c->group[g].rest.n &&
+		         c->group[g].loss.n <= c->group[g].decisions;
+	return groups && c->terms.share > 0.0 && c->terms.share < 1.0 && c->terms.baseline >= COP_CONTROL_CALLER &&
+	       c->terms.baseline <= UINT32_MAX && isfinite(c->since) && isfinite(c->log_odds) && c->held <= c->units &&
+	       c->units <= COP_CONTROL_PLACES;
+}
+
+void cop_control_load(cop_control *control, cop_cursor *in)
+{
+	cop_control_init(control);
+	control->terms.share = cop_cursor_f64(in);
+	control->terms.baseline = (int64_t)cop_cursor_u64(in);
+	control->since = cop_cursor_f64(in);
+	for (size_t g = 0; g < 2; g++) {
+		control->group[g].decisions = cop_cursor_u64(in);
+		cop_running_bound_load(&control->group[g].loss, in);
+		cop_running_bound_load(&control->group[g].rest, in);
+	}
+	control->units = cop_cursor_u64(in);
+	control->held = cop_cursor_u64(in);
+	control->log_odds = cop_cursor_f64(in);
+	const uint8_t *seen = cop_cursor_take(in, sizeof control->seen);
+	if (seen != NULL)
+		memcpy(control->seen, seen, sizeof control->seen);
+	if (in->err == COP_OK && !sound(control))
+		in->err = COP_EFORMAT;
+}

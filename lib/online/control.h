@@ -1,0 +1,102 @@
+/* online/control.h: the control group: units that a baseline decides for, and what the policy gains over it.
+ *
+ * A unit (a person, a session; without one, the decision itself) is held out when a keyed hash of its name, as a number
+ * in [0, 1), is below the share. So a unit stays where it is, a larger share only adds to the group, and who decided
+ * is known without a draw. Its decisions are the baseline's: an arm (of candidates: a place), one drawn evenly from the
+ * eligible ones by a hash of the decision's id, or what the caller sends. Where the baseline's arm is not eligible one
+ * is drawn evenly.
+ *
+ * Losses l in [0, 1] of either group are counted apart: a running lower bound for the mean of l and one for that of
+ * 1 - l (evaluate/running_bound.h), each with a quarter of the risk. So the interval of
+ *     gain = mean loss of the control group - mean loss of the policy
+ * holds at all times at once with probability 1 - COP_CONTROL_RISK, for the means given all that came before, which may
+ * drift. Both are means over the losses that came; where one group is told less often than the other they mislead.
+ *
+ * Whether units are split as promised: of each unit that falls on a place (of 65,536, by another hash) on which none
+ * fell before, it counts whether it is held out. With share h these are independent draws, so for any a, b > 0
+ *     odds = B(a + held, b + units - held) / B(a, b) / (h^held (1 - h)^(units - held))
+ * is a martingale that starts at 1 (here a = 100 h, b = 100 (1 - h)), and ever reaches 1,000 with probability 0.001 at
+ * most.
+ *
+ * Other terms (share or baseline) begin everything again. Constant memory. Plain structs; distinct objects on distinct
+ * threads. */
+#ifndef COP_ONLINE_CONTROL_H
+#define COP_ONLINE_CONTROL_H
+
+#include "evaluate/running_bound.h"
+#include "events/event_id.h"
+
+#define COP_CONTROL_RISK    0.05
+#define COP_CONTROL_PLACES  65536
+#define COP_CONTROL_SUSPECT 1000.0 /* odds from which on the split is not taken for the promised one */
+#define COP_CONTROL_UNIFORM (-1)   /* baselines that are no arm */
+#define COP_CONTROL_CALLER  (-2)
+
+typedef struct cop_control_terms {
+	double share;     /* in [0, 1); 0: there is no control group */
+	int64_t baseline; /* an arm, or COP_CONTROL_* */
+} cop_control_terms;
+
+/* Who decided, and under which terms. */
+typedef struct cop_control_split {
+	cop_control_terms terms;
+	uint32_t place; /* of the unit, below COP_CONTROL_PLACES */
+	bool held;      /* the baseline decides */
+} cop_control_split;
+
+/* key: the model's own. terms->share > 0. */
+cop_control_split cop_control_find(const cop_control_terms *terms, const cop_event_id *unit, uint64_t key);
+
+/* What the caller would play. */
+typedef struct cop_control_caller {
+	uint32_t arm;
+	double p; /* in (0, 1]; 0: it is not told */
+} cop_control_caller;
+
+/* The baseline's arm of `arms`, of which mask (NULL: all) leaves at least one; returns its propensity. */
+double cop_control_play(int64_t baseline, const cop_control_caller *caller, const cop_event_id *id, uint64_t key,
+        size_t arms, const uint8_t *mask, uint32_t *arm);
+/* With what probability cop_control_play gives each of the arms; p: room for all. */
+void cop_control_probabilities(
+        int64_t baseline, const cop_control_caller *caller, size_t arms, const uint8_t *mask, double *p);
+
+typedef struct cop_control_group {
+	uint64_t decisions;
+	cop_running_bound loss, rest; /* of l and of 1 - l */
+} cop_control_group;
+
+typedef struct cop_control {
+	cop_control_terms terms;    /* share 0: nothing has come */
+	double since;               /* seconds, time of the first decision */
+	cop_control_group group[2]; /* the policy, and the control group */
+	uint64_t units, held;       /* that were counted */
+	double log_odds;
+	uint8_t seen[COP_CONTROL_PLACES / 8]; /* a bit for each place */
+} cop_control;
+
+void cop_control_init(cop_control *control);
+/* A decision; others than the last one's terms begin again. */
+void cop_control_note(cop_control *control, const cop_control_split *split, double now);
+/* The loss in [0, 1] of a decision that was made at `decided`; one before the terms of now began is passed over. */
+void cop_control_loss(cop_control *control, bool held, double decided, double loss);
+
+typedef struct cop_control_figures {
+	uint64_t decisions, losses;
+	double loss, low, high; /* its mean, NaN without any, and bounds of it, each with a quarter of the risk */
+} cop_control_figures;
+
+typedef struct cop_control_summary {
+	cop_control_figures group[2];
+	double gain, low, high; /* NaN unless both groups have losses */
+	uint64_t units, held;
+	double odds; /* at most 1e300 */
+	bool suspicious;
+} cop_control_summary;
+
+void cop_control_summarise(const cop_control *control, cop_control_summary *out);
+
+void cop_control_save(const cop_control *control, cop_bytes *out);
+/* Errors stay in the cursor's err; COP_EFORMAT: nothing gives such figures. */
+void cop_control_load(cop_control *control, cop_cursor *in);
+
+#endif
