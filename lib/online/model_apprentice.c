@@ -17,7 +17,7 @@ static bool is_eligible(const cop_model *model, const cop_model_context *context
 	       (context->mask == NULL || context->mask[decision->arm] != 0);
 }
 
-double cop_model_follow(cop_model *model, const cop_model_context *context, cop_decision *decision)
+double cop_model_state_follow(cop_model *model, const cop_model_context *context, cop_decision *decision)
 {
 	const cop_candidates set = cop_model_candidates(context);
 	cop_policy_view view;
@@ -44,7 +44,7 @@ cop_err cop_model_observe(
 		model->counters.repeated++;
 		return COP_OK;
 	}
-	observed->own_p = cop_model_follow(model, context, &observed->decision);
+	observed->own_p = cop_model_state_follow(model, context, &observed->decision);
 	cop_model_await(model, context, now, &observed->decision, &observed->own_p, NULL, NULL);
 	return COP_OK;
 }

@@ -287,7 +287,7 @@ static void let_baseline_decide(cop_model *model, const cop_model_context *conte
 	cop_model_maker *maker = &model->made_by;
 	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id, control_key(model),
 	        cop_model_state_arms(model, context), context->mask, &out->arm);
-	maker->own_p = cop_model_follow(model, context, out);
+	maker->own_p = cop_model_state_follow(model, context, out);
 }
 
 cop_err cop_model_decide(

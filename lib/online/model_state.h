@@ -78,7 +78,7 @@ COP_CHECK cop_err cop_model_count_learned(cop_model *model, cop_err err, const d
 COP_CHECK cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed);
 /* The learner moves as by its own decision, which another maker made (in: arm and p). With what probability the policy
  * would have played the arm. */
-double cop_model_follow(cop_model *model, const cop_model_context *context, cop_decision *decision);
+double cop_model_state_follow(cop_model *model, const cop_model_context *context, cop_decision *decision);
 /* A new event: nothing has ended. */
 void cop_model_begin(cop_model *model);
 /* The id's decision, if it is waiting; complete with its probes. */

@@ -139,7 +139,7 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 	case T:
 		return read_t(cursor, out, fault);
 	case UNIT:
-		return cop_wire_read_named_id(cursor, "unit", &out->unit, fault);
+		return cop_wire_keys_read_id(cursor, "unit", &out->unit, fault);
 	case DEFER:
 		return read_flag(cursor, "defer", &out->defer, fault);
 	case SRC:
@@ -448,9 +448,13 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 		cop_wire_put_key_bool(bytes, "probabilities", true);
 	if (context->has_t)
 		cop_wire_put_key_double(bytes, "t", context->t);
+	if (context->unit.kind != 0) {
+		cop_wire_put_text(bytes, "unit");
+		cop_wire_id_put(bytes, &context->unit);
+	}
 	if (context->defer)
 		cop_wire_put_key_bool(bytes, "defer", true);
-	if (context->observed) {
+	if (context->observed || context->caller) {
 		cop_wire_put_key_unsigned(bytes, "a", context->a);
 		cop_wire_put_key_double(bytes, "p", context->p);
 	}

@@ -138,10 +138,10 @@ static cop_err read_id_bytes(
 
 cop_err cop_wire_read_id(cop_wire_cursor *cursor, cop_event_id *out, cop_wire_fault *fault)
 {
-	return cop_wire_read_named_id(cursor, "id", out, fault);
+	return cop_wire_keys_read_id(cursor, "id", out, fault);
 }
 
-cop_err cop_wire_read_named_id(cop_wire_cursor *cursor, const char *name, cop_event_id *out, cop_wire_fault *fault)
+cop_err cop_wire_keys_read_id(cop_wire_cursor *cursor, const char *name, cop_event_id *out, cop_wire_fault *fault)
 {
 	switch (cop_wire_cursor_peek(cursor)) {
 	case COP_WIRE_TYPE_STRING:

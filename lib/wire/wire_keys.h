@@ -58,7 +58,7 @@ COP_CHECK cop_err cop_wire_refuse(cop_wire_fault *fault, cop_wire_code code, cop
 
 COP_CHECK cop_err cop_wire_read_id(cop_wire_cursor *cursor, cop_event_id *out, cop_wire_fault *fault);
 /* The same of another key. */
-COP_CHECK cop_err cop_wire_read_named_id(
+COP_CHECK cop_err cop_wire_keys_read_id(
         cop_wire_cursor *cursor, const char *name, cop_event_id *out, cop_wire_fault *fault);
 COP_CHECK cop_err cop_wire_read_seq(cop_wire_cursor *cursor, cop_wire_seq *out, cop_wire_fault *fault);
 COP_CHECK cop_err cop_wire_read_src(cop_wire_cursor *cursor, cop_wire_source *out, cop_wire_fault *fault);

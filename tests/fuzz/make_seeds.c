@@ -158,6 +158,9 @@ static const model_seed models[] = {
 	{ "dgt_literal", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_BINS, true },
 	{ "dgt_challenged", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, CHALLENGED, COP_VALUE_BINS,
 	        false },
+	{ "dgt_held", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE, COP_VALUE_BINS, false },
+	{ "mixture_held_challenged", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_LAST, 40, false,
+	        CHALLENGED, COP_VALUE_BINS, false },
 	{ "dgt_frozen", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, FROZEN, COP_VALUE_BINS, false },
 	{ "value", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_TWO, false },
 	{ "value_one", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_ONE, false },
@@ -186,6 +189,7 @@ static cop_model *model_of(const model_seed *seed)
 	set.learner.literal = seed->literal;
 	set.reward = seed->reward;
 	set.reward_window = 10.0;
+	set.holdout = strstr(seed->name, "held") != NULL ? 0.5 : 0.0;
 	if (seed->features == 0) {
 		set.learner.bits = SPARSE_BITS;
 		set.learner.max_nonzeros = SPARSE_VALUES;

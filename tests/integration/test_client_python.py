@@ -69,6 +69,14 @@ def test_other_verbs(daemon, client):
         ours.request("dance")
 
 
+def test_control_group_by_unit(daemon, client):
+    ours = client(daemon(model(holdout=0.5, baseline="caller")))
+    made = {unit: ours.decide("m", [0, 1, 2], unit=unit, observed=(1, 1.0)) for unit in range(40)}
+    assert {action.by for action in made.values()} == {"holdout", None}
+    assert all(action.a == 1 for action in made.values() if action.by)
+    assert all(ours.decide("m", [2, 1, 0], unit=unit, observed=(2, 0.5)).by == made[unit].by for unit in made)
+
+
 def test_arms_by_name(daemon, client, tmp_path):
     names = tmp_path / "arms.txt"
     names.write_text("left\nmiddle\nright\n")

@@ -1,5 +1,5 @@
 /* Every function once against a live daemon with the models m (arms = 3, features = 3), r (ranks, features = 0) and v
- * (values, features = 3, feedback = two), which a line for each reports.
+ * (values, features = 3, feedback = two) and h (as m, holdout = 0.99, baseline = 2), which a line for each reports.
  *
  *     calls REQUESTS CONTEXTS FEEDBACK ACTIONS */
 #include <stdio.h>
@@ -75,6 +75,10 @@ static void others(coppice_client *c)
 	printf("%d\n", action.probe[0] != action.probe[1]);
 	check("two", coppice_client_feedback_two(c, "v", coppice_id_number(2), losses, &result, &why));
 	printf("%d\n", (int)result);
+	const coppice_id unit = coppice_id_text("somebody");
+	const coppice_client_context whom = { .x = coppice_row_dense(x, 3), .unit = &unit };
+	check("held", coppice_client_decide(c, "h", coppice_id_number(3), &whom, &action, &why));
+	printf("%d %u %g\n", action.held, (unsigned)action.action, action.p);
 }
 
 static void errors(coppice_client *c)
@@ -87,6 +91,9 @@ static void errors(coppice_client *c)
 	refused("shape", coppice_client_decide(c, "m", coppice_id_text("x"), &context, &action, &why));
 	refused("model", coppice_client_decide(c, "nobody", coppice_id_text("x"), &context, &action, &why));
 	refused("id", coppice_client_decide(c, "m", coppice_id_text(""), &context, &action, &why));
+	const coppice_id empty = coppice_id_text("");
+	const coppice_client_context nobody = { .x = coppice_row_dense(x, 3), .unit = &empty };
+	refused("unit", coppice_client_decide(c, "m", coppice_id_text("x"), &nobody, &action, &why));
 	refused("waits", coppice_client_explain(c, "m", coppice_id_text("nobody"), &text, &why));
 	refused("endpoint", coppice_client_new(&options, &none, &why));
 	options = (coppice_client_options){ .endpoint = "tcp://127.0.0.1:1", .key = "missing" };

@@ -1,5 +1,5 @@
 // The client and the streams with a daemon: COPPICE_REQUESTS, _CONTEXTS, _FEEDBACK and _ACTIONS are its addresses. It
-// has the models m (3 features, 3 arms) and r (learner rank, features by name).
+// has the models m (3 features, 3 arms), r (learner rank, features by name) and h (as m, with a control group).
 'use strict';
 const assert = require('node:assert/strict');
 const test = require('node:test');
@@ -46,11 +46,19 @@ test('rank, activate, explain and status', () => withClient(async client => {
   assert.deepEqual([...action.order].sort(), [0, 1]);
   assert.equal((await client.activate('r', 'k')).result, 'applied');
   assert.equal((await client.explain('r', { id: 'k' })).a, action.a);
-  assert.deepEqual((await client.status()).models.map(model => model.name), ['m', 'r']);
+  assert.deepEqual((await client.status()).models.map(model => model.name), ['m', 'r', 'h']);
   assert.match(client.daemonVersion, /^\d+\.\d+\.\d+$/);
   assert.equal((await client.status()).version, client.daemonVersion);
   assert.equal((await client.activate('m', 'nobody')).version, undefined);
   assert.deepEqual((await client.status('r')).models.map(model => model.name), ['r']);
+}));
+
+test('a unit is held out at each visit, or at none', () => withClient(async client => {
+  const visit = unit => client.decide('h', { x, unit }).then(action => action.by);
+  const units = [...Array(40).keys()];
+  const [first, second] = [await Promise.all(units.map(visit)), await Promise.all(units.map(visit))];
+  assert.deepEqual(first, second);
+  assert.deepEqual(new Set(first), new Set([undefined, 'holdout']));
 }));
 
 test('refusals have their codes', () => withClient(async client => {

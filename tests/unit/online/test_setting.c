@@ -39,6 +39,7 @@ static const cop_setting rows[] = {
 	{ "unless", COP_SETTING_UNLESS, AT(unless) },
 	{ "range", COP_SETTING_RANGE, AT(range), .low = -1e100, .high = 1e100 },
 	{ "maybe", COP_SETTING_MAYBE, AT(maybe), .high = 9, .words = automatic },
+	{ "several", COP_SETTING_MAYBE, AT(maybe), .high = 9, .words = colours, .flags = COP_SETTING_IS_QUIET },
 	{ "shares", COP_SETTING_SHARES, AT(shares) },
 };
 
@@ -101,6 +102,9 @@ static void test_setting_reads_and_prints_each_kind(void **state)
 		{ "range", "-1 2", "{ -1, 2 }", "-1+2" },
 		{ "maybe", "auto", "\"auto\"", "auto" },
 		{ "maybe", "9", "9", "9" },
+		{ "several", "red", "\"red\"", "red" },
+		{ "several", "blue", "\"blue\"", "blue" },
+		{ "several", "0", "0", "0" },
 		{ "shares", "3=0.25 1=0.5", "{ \"1=0.5\", \"3=0.25\" }", "1=0.5+3=0.25" },
 		{ "shares", "", "{ }", "" },
 	};
@@ -124,6 +128,12 @@ static void test_setting_reads_and_prints_each_kind(void **state)
 	fields one = { .maybe.given = true };
 	fields other = { .maybe.given = false };
 	assert_false(cop_setting_equal(row("maybe"), &one, &other));
+	other.maybe.value = 2.0;
+	assert_false(cop_setting_is_silent(row("several"), &other) || cop_setting_is_silent(row("several"), &one));
+	other.maybe.value = 1e9; /* there are not so many words */
+	expect_print(row("several"), &cop_setting_on_line, &other, "blue");
+	other.maybe.value = 0.0;
+	assert_true(cop_setting_is_silent(row("several"), &other));
 }
 
 static void test_setting_refuses_what_it_describes(void **state)
@@ -153,6 +163,7 @@ static void test_setting_refuses_what_it_describes(void **state)
 		{ "range", "0 1 2", 2, "two numbers {LOW, HIGH} with LOW < HIGH" },
 		{ "range", "0 1e101", 1, "two numbers {LOW, HIGH} with LOW < HIGH" },
 		{ "maybe", "10", 0, "auto or a number from 0 to 9" },
+		{ "several", "pink", 0, "red, green, blue or a number from 0 to 9" },
 		{ "shares", "0=0.1 0=0.2", 1,
 		        "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64" },
 	};

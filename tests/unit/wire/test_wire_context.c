@@ -507,6 +507,51 @@ static void test_context_of_an_apprentice_names_the_systems_arm(void **state)
 		assert_refused(&a->fault, try_text(a, &a->f.dense, refusals[i].message), &refusals[i]);
 }
 
+/* ---- a control group's ---- */
+
+static void test_context_has_what_its_caller_would_play(void **state)
+{
+	attempt *a = *state;
+	const cop_wire_context *c = &a->context;
+	a->f.dense.caller = a->f.ranks.caller = true;
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, " X4 ", 'a': 5, 'mask': [0,1,0,0,0,1]}"), COP_OK);
+	assert_true(c->caller && !c->observed && c->a == 5 && c->p == 1.0);
+	assert_int_equal(
+	        try_text(a, &a->f.ranks, "{'id': 1, 'a': 1, 'p': 0.5, 'c': [[1,2,3],[4,5,6]], " X4 "}"), COP_OK);
+	assert_true(c->caller && c->a == 1 && c->p == 0.5);
+	static const refusal refusals[] = {
+		{ "{'id': 1, " X4 "}", COP_WIRE_BAD_REQUEST, "a: missing; the model's baseline is the caller" },
+		{ "{'id': 1, " X4 ", 'a': 6}", COP_WIRE_BAD_REQUEST, "a: got 6, expected an arm below 6" },
+		{ "{'id': 1, " X4 ", 'a': 1, 'p': 0}", COP_WIRE_BAD_REQUEST, "p: got 0, expected a propensity" },
+		{ "{'id': 1, " X4 ", 'a': 1, 'mask': [1,0,1,1,1,1]}", COP_WIRE_BAD_REQUEST,
+		        "a: got 1, which the mask excludes" },
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+		assert_refused(&a->fault, try_text(a, &a->f.dense, refusals[i].message), &refusals[i]);
+}
+
+static void test_context_has_a_unit_of_any_type_of_id(void **state)
+{
+	attempt *a = *state;
+	const cop_wire_context *c = &a->context;
+	cop_event_id want;
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, " X4 "}"), COP_OK);
+	assert_int_equal(c->unit.kind, 0);
+	assert_int_equal(try_text(a, &a->f.dense, "{'unit': 'p-17', 'id': 1, " X4 "}"), COP_OK);
+	assert_true(cop_event_id_from_bytes(&want, COP_EVENT_ID_STRING, "p-17", 4));
+	assert_true(cop_event_id_equal(&c->unit, &want));
+	assert_int_equal(try_text(a, &a->f.ranks, "{'id': 1, 'unit': -3, 'c': [[1,2,3]], " X4 "}"), COP_OK);
+	cop_event_id_from_signed(&want, -3);
+	assert_true(cop_event_id_equal(&c->unit, &want) && !cop_event_id_equal(&c->unit, &c->id));
+	static const refusal refusals[] = {
+		{ "{'id': 1, " X4 ", 'unit': ''}", COP_WIRE_BAD_REQUEST, "unit: got 0 bytes, expected a string" },
+		{ "{'id': 1, " X4 ", 'unit': 1.5}", COP_WIRE_BAD_REQUEST, "unit: got a" },
+		{ "{'id': 1, " X4 ", 'unit': null}", COP_WIRE_BAD_REQUEST, "unit: got " },
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+		assert_refused(&a->fault, try_text(a, &a->f.dense, refusals[i].message), &refusals[i]);
+}
+
 #define TWO "'c': [[1,2,3],[4,5,6]], " X4
 
 static void assert_name(const attempt *a, size_t candidate, const char *want)
@@ -748,6 +793,8 @@ int main(void)
 		CASE(test_explain_takes_either_id_or_x),
 		CASE(test_context_of_an_apprentice_has_the_systems_action),
 		CASE(test_context_of_an_apprentice_names_the_systems_arm),
+		CASE(test_context_has_what_its_caller_would_play),
+		CASE(test_context_has_a_unit_of_any_type_of_id),
 		CASE(test_context_candidates_have_names),
 		CASE(test_context_wrong_names_of_candidates_are_refused),
 		CASE(test_context_elsewhere_has_no_action),

@@ -112,6 +112,15 @@ static void any_observed(cop_wire_record *r, cop_rng *rng)
 		r->own_p = cop_rng_below(rng, 4) == 0 ? ends[cop_rng_below(rng, 2)] : cop_rng_unit(rng);
 }
 
+static void any_split(cop_wire_record *r, cop_rng *rng)
+{
+	static const int64_t baselines[] = { -2, -1, 0, 1, ARMS - 1, UINT32_MAX };
+	r->split = cop_rng_below(rng, 3) == 0;
+	if (r->split)
+		r->split_by = (cop_wire_split){ 1.0 - 0.999 * cop_rng_unit(rng) - 1e-9,
+			baselines[cop_rng_below(rng, 6)], (uint32_t)cop_rng_below(rng, 65536) };
+}
+
 /* What a record ended beside its own decision; an expiry ended something. */
 static void any_settled(sample *s, cop_wire_record_type type, cop_rng *rng)
 {
@@ -150,6 +159,7 @@ static void any_decision(sample *s, cop_rng *rng)
 	r->p = 1.0 - cop_rng_unit(rng);
 	r->greedy = cop_rng_below(rng, 2) != 0;
 	any_observed(r, rng);
+	any_split(r, rng);
 	if (cop_rng_below(rng, 2) != 0) {
 		for (size_t k = 0; k < ARMS; k++)
 			s->mask[k] = (uint8_t)cop_rng_below(rng, 2);
@@ -265,6 +275,9 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->greedy, b->greedy);
 	assert_int_equal(a->observed, b->observed);
 	assert_true(same_bits(a->own_p, b->own_p));
+	assert_int_equal(a->split, b->split);
+	assert_true(same_bits(a->split_by.share, b->split_by.share) && a->split_by.baseline == b->split_by.baseline);
+	assert_int_equal(a->split_by.place, b->split_by.place);
 	assert_int_equal(a->u, b->u);
 	assert_true(a->rev == b->rev && a->count == b->count);
 	assert_true(a->promotion == b->promotion && a->crc == b->crc);
@@ -350,6 +363,7 @@ static cop_err decode(fixture *f, const void *body, size_t length)
 	assert_true(r.predictions <= COP_WIRE_RECORD_PREDICTIONS && r.losses <= 2);
 	assert_true(r.values || r.a < ARMS);
 	assert_true(!r.observed || (!r.values && r.has_x && r.own_p >= 0.0 && r.own_p <= 1.0));
+	assert_true(!r.split || (r.split_by.share > 0.0 && r.split_by.share < 1.0));
 	if (sweep_type == COP_WIRE_RECORD_DECISION)
 		assert_true(r.has_x && r.id.kind != 0 && r.model != NULL && (r.values || (r.p > 0.0 && r.p <= 1.0)));
 	if (sweep_type == COP_WIRE_RECORD_FEEDBACK)
