@@ -25,4 +25,12 @@ void cop_test_alloc_on(void (*given)(void *array));
 /* The folder that COPPICE_DATA names; NULL where it is not set, or empty: what needs it is skipped. */
 const char *cop_test_data_folder(void);
 
+/* Sweeps over every byte take only each so many-th where a sanitizer makes each step a hundred times slower; for its
+ * memory errors. A prime, so that all bytes of repeated parts are met. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define COP_TEST_STRIDE 7
+#else
+#define COP_TEST_STRIDE 1
+#endif
+
 #endif

@@ -170,7 +170,7 @@ static void test_load_cut_at_every_byte_is_refused(void **state)
 		make_small(k, &s, &bytes);
 		cop_model *model = model_new(&s);
 		size_t step = bytes.length > 20000 ? 29 : 1;
-		for (size_t length = 0; length < bytes.length; length += step)
+		for (size_t length = 0; length < bytes.length; length += step * COP_TEST_STRIDE)
 			assert_int_not_equal(cop_model_load(model, bytes.data, length, NULL), COP_OK);
 		cop_model_free(model);
 	}
@@ -187,7 +187,7 @@ static void test_load_any_changed_byte_is_refused(void **state)
 		make_small(k, &s, &bytes);
 		cop_model *model = model_new(&s);
 		size_t step = bytes.length > 20000 ? 31 : 1;
-		for (size_t at = 0; at < bytes.length; at += step) {
+		for (size_t at = 0; at < bytes.length; at += step * COP_TEST_STRIDE) {
 			bytes.data[at] ^= 0x10;
 			assert_int_not_equal(cop_model_load(model, bytes.data, bytes.length, NULL), COP_OK);
 			bytes.data[at] ^= 0x10;
@@ -233,7 +233,7 @@ static void test_load_forged_sections_is_refused_or_works(void **state)
 		size_t place = 0;
 		for (size_t n = 0; cop_section_file_next(&file, &place, &section); n++) {
 			size_t step = 1 + section.length / 40; /* fuzz_checkpoint goes further */
-			for (size_t at = 0; at < section.length; at += at < 24 ? 1 : step) {
+			for (size_t at = 0; at < section.length; at += at < 24 ? 1 : step * COP_TEST_STRIDE) {
 				for (size_t f = 0; f < sizeof flips; f++) {
 					rewrap(&good, n, at, flips[f], false, &forged);
 					try_bytes(&s, kinds[k].sparse, &forged);

@@ -513,14 +513,14 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 		random_operations(a, &ref, &shapes[k], 60, 3);
 		assert_true(ref.count > 2);
 		save(a, &bytes);
-		for (size_t length = 0; length < bytes.length; length++) {
+		for (size_t length = 0; length < bytes.length; length += COP_TEST_STRIDE) {
 			b = table_of(&shapes[k], 6);
 			cop_cursor_init(&cursor, bytes.data, length);
 			assert_int_not_equal(cop_pending_load(b, &cursor), COP_OK);
 			cop_pending_free(b);
 		}
 		static const uint8_t flips[] = { 0x01, 0x80, 0xff, 0x10 };
-		for (size_t at = 0; at < bytes.length * 4; at++) {
+		for (size_t at = 0; at < bytes.length * 4; at += COP_TEST_STRIDE) {
 			bytes.data[at / 4] ^= flips[at % 4];
 			b = table_of(&shapes[k], 6);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
