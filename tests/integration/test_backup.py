@@ -296,7 +296,7 @@ def test_segments_that_are_gone_for_good_are_told(daemon, tmp_path):
 
 def backup_beside(daemon, tmp_path, checkpoint):
     """(checkpoints that there were, what was told) of a backup for which `checkpoint` answers that request."""
-    text = model() + SMALL
+    text = model() + SMALL.replace('"1s"', '"7d"')  # no other checkpoint comes between
     one = daemon(text)
     client = one.client()
     asked = []

@@ -226,7 +226,8 @@ def test_tutorial_runs_as_written(tmp_path):
     *table, last = shop.splitlines()
     losses = [float(re.fullmatch(r"visitors \d+ to \d+: mean loss (\d\.\d\d)", line)[1]) for line in table]
     assert len(losses) == 6 and losses[-1] < 0.6  # 0.77 without learning, 0.5 at best
-    assert re.fullmatch(r"\{'id': 'last', 'a': [0-2], 'arm': '\w+', 'p': .*, 'rev': \d+, 'greedy': (True|False)\}", last)
+    assert re.fullmatch(r"\{'id': 'last', 'a': [0-2], 'arm': '\w+', 'p': .*, 'rev': \d+, 'greedy': (True|False), "
+                        r"'version': '[\d.]+'\}", last)
 
     assert [figure(watched, key) for key in ("decisions", "learned", "pending")] == [3001, 3000, 1]
     assert re.match(r"model shop, decision last, .*\narm [0-2] \((discount|new-arrivals|members)\), ", why)
