@@ -89,6 +89,7 @@ typedef struct coppice_action {
 	double probe[2]; /* values: play probe[0]; feedback = two: play both, and report the loss of each */
 	uint64_t rev;    /* steps that the model had learned when it decided */
 	int held;        /* 1: the baseline decided, for the control group */
+	int kept;        /* 1: the baseline decided, since the policy's allowance (conservative) is used up */
 } coppice_action;
 
 /* An action for the context, which waits for its loss under the id. Models that rank take candidates, others none. */

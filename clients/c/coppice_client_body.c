@@ -148,7 +148,8 @@ coppice_client_err cop_client_get_action(
 	*out = (coppice_action){
 		.action = (uint32_t)action.a,
 		.greedy = action.greedy,
-		.held = action.held,
+		.held = action.by == COP_WIRE_BY_HOLDOUT,
+		.kept = action.by == COP_WIRE_BY_CONSERVATIVE,
 		.repeated = action.repeated,
 		.durable = action.durable,
 		.p = action.value && !action.density ? 1.0 : action.p,

@@ -264,6 +264,9 @@ static void check_control(cop_config_reading *reading, cfg_t *section, const cop
 	if (s->holdout <= 0.0 && cop_config_has(section, "baseline"))
 		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
 		        "there is no control group; expected this only with a holdout above 0");
+	if (s->holdout <= 0.0 && s->conservative > 0.0)
+		cop_config_complain(reading, cop_config_line(section, "conservative"), "conservative",
+		        "there is no control group to compare with; expected a holdout above 0");
 	if (s->has_baseline && (s->baseline != floor(s->baseline) || s->baseline >= arms))
 		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
 		        "got %.12g, expected uniform, caller, or %s from 0 to %.12g", s->baseline,

@@ -97,6 +97,9 @@ void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
 		cop_wire_put_text(out, groups[g]);
 		put_group(slot, &is.group[g], out);
 	}
+	if (control->terms.allowance < 1.0)
+		cop_wire_put_key_double(out, "conservative", scaled(slot, control->terms.allowance, true));
+	cop_wire_put_key_unsigned(out, "kept", is.kept);
 	cop_wire_put_key_unsigned(out, "units", is.units);
 	cop_wire_put_key_unsigned(out, "units_held", is.held);
 	cop_wire_put_key_double(out, "odds", is.odds);
@@ -142,6 +145,15 @@ static void put_count(
 	cop_exposition_whole(out, row->metric, label(slot, groups[g], labels), *(const uint64_t *)at);
 }
 
+static void put_kept(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	const void *at = (const char *)is + row->offset;
+	if (g == 0)
+		cop_exposition_whole(out, row->metric, label(slot, NULL, labels), *(const uint64_t *)at);
+}
+
 static void put_odds(
         const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
 {
@@ -154,6 +166,11 @@ static const shown counts[] = {
 	{ NULL, "coppice_holdout_decisions", "Decisions since the control group is as it is, by who made them.",
 	        offsetof(cop_control_figures, decisions) },
 	{ NULL, "coppice_holdout_losses", "Of them, those whose loss came.", offsetof(cop_control_figures, losses) },
+};
+static const shown kept[] = {
+	{ NULL, "coppice_holdout_kept_decisions",
+	        "Decisions of the baseline's, since the policy's allowance was used up.",
+	        offsetof(cop_control_summary, kept) },
 };
 static const shown odds[] = {
 	{ NULL, "coppice_holdout_split_odds",
@@ -180,6 +197,7 @@ static void put_families(
 void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 {
 	put_families(models, counts, ROWS(counts), put_count, out);
+	put_families(models, kept, ROWS(kept), put_kept, out);
 	put_families(models, losses, ROWS(losses), put_loss, out);
 	put_families(models, gains, ROWS(gains), put_gain, out);
 	put_families(models, odds, ROWS(odds), put_odds, out);

@@ -34,11 +34,17 @@ static cop_model_context model_context(const cop_event_scope *scope, const cop_w
 	};
 }
 
+static const cop_wire_maker makers[COP_CONTROL_MAKERS] = {
+	[COP_CONTROL_POLICY] = COP_WIRE_BY_POLICY,
+	[COP_CONTROL_HELD] = COP_WIRE_BY_HOLDOUT,
+	[COP_CONTROL_KEPT] = COP_WIRE_BY_CONSERVATIVE,
+};
+
 /* Of a new decision: what it was drawn from. */
-static const double *last_probabilities(const cop_event_scope *scope, const cop_wire_context *wire, bool held)
+static const double *last_probabilities(const cop_event_scope *scope, const cop_wire_context *wire, bool by_baseline)
 {
 	cop_model *model = scope->served->model;
-	if (!held)
+	if (!by_baseline)
 		return cop_learner_last_policy(cop_model_learner(model)).p;
 	const cop_model_context context = model_context(scope, wire);
 	cop_model_held_probabilities(model, &context, scope->served->held_probability);
@@ -57,7 +63,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		.p = decision->p,
 		.greedy = decision->greedy,
 		.rev = decision->rev,
-		.held = !context->observed && cop_model_made_by(served->model)->split_by.held,
+		.by = context->observed ? COP_WIRE_BY_POLICY : makers[cop_model_made_by(served->model)->split_by.by],
 		.repeated = repeated,
 		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
 		.seq = context->seq,
@@ -68,7 +74,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 			action.order = served->order;
 	}
 	if (context->probabilities && !action.value && !repeated && !context->observed) { /* else it drew from none */
-		action.probability = last_probabilities(scope, context, action.held);
+		action.probability = last_probabilities(scope, context, action.by != COP_WIRE_BY_POLICY);
 		action.probability_count = context->arms;
 	}
 	if (!action.value && decision->arm < served->config->arm_name_list.count) {

@@ -25,8 +25,8 @@ typedef struct cop_journal_history_settings {
 	 * density are an error. 0: not so */
 	size_t bins;
 	bool skip;       /* what is damaged is passed over; else it is an error */
-	bool leave_held; /* decisions that the baseline of a control group made are left out: their p is not the policy's */
-	uint64_t from;        /* record to begin with; 0: the oldest. Not together with skip */
+	bool leave_held; /* decisions that a baseline made (online/control.h) are left out: their p is not the policy's */
+	uint64_t from;   /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
 	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
 	cop_journal_skip_listener skips; /* with skip: hears what was passed over */

@@ -13,6 +13,7 @@
 #define PRIOR      100.0 /* units that the promised share is worth */
 #define LEVEL      (COP_CONTROL_RISK / 4.0)
 #define MOST_ODDS  690.0 /* as a logarithm */
+#define FIND_EACH  16    /* losses until the bounds are found anew */
 
 static double unit_interval(uint64_t hash) { return (double)(hash >> 11) * 0x1p-53; }
 
@@ -21,7 +22,8 @@ cop_control_split cop_control_find(const cop_control_terms *terms, const cop_eve
 	return (cop_control_split){
 		.terms = *terms,
 		.place = (uint32_t)(cop_event_id_hash(unit, key ^ SALT_PLACE) % COP_CONTROL_PLACES),
-		.held = unit_interval(cop_event_id_hash(unit, key ^ SALT_SPLIT)) < terms->share,
+		.by = unit_interval(cop_event_id_hash(unit, key ^ SALT_SPLIT)) < terms->share ? COP_CONTROL_HELD
+		                                                                              : COP_CONTROL_POLICY,
 	};
 }
 
@@ -77,6 +79,7 @@ void cop_control_probabilities(
 void cop_control_init(cop_control *control)
 {
 	memset(control, 0, sizeof *control);
+	control->high = 1.0;
 	for (size_t g = 0; g < 2; g++) {
 		cop_running_bound_init(&control->group[g].loss, 0.0, 1.0);
 		cop_running_bound_init(&control->group[g].rest, 0.0, 1.0);
@@ -94,27 +97,67 @@ static void count_unit(cop_control *control, bool held)
 	control->held += held;
 }
 
+static bool same_terms(const cop_control_terms *a, const cop_control_terms *b)
+{
+	return a->share == b->share && a->baseline == b->baseline && a->allowance == b->allowance;
+}
+
 void cop_control_note(cop_control *control, const cop_control_split *split, double now)
 {
-	if (control->terms.share != split->terms.share || control->terms.baseline != split->terms.baseline) {
+	if (!same_terms(&control->terms, &split->terms)) {
 		cop_control_init(control);
 		control->terms = split->terms;
 		control->since = now;
 	}
-	control->group[split->held].decisions++;
+	if (split->by == COP_CONTROL_KEPT)
+		control->kept++;
+	else
+		control->group[split->by].decisions++;
+	control->waiting += split->by == COP_CONTROL_POLICY;
 	uint8_t *seen = &control->seen[split->place / 8], bit = (uint8_t)(1u << split->place % 8);
 	if ((*seen & bit) == 0)
-		count_unit(control, split->held);
+		count_unit(control, split->by == COP_CONTROL_HELD);
 	*seen |= bit;
 }
 
-void cop_control_loss(cop_control *control, bool held, double decided, double loss)
+bool cop_control_allows(const cop_control *control, const cop_control_terms *terms)
 {
-	cop_control_group *group = &control->group[held];
-	if (decided < control->since || group->loss.n >= group->decisions)
+	if (terms->allowance >= 1.0)
+		return true;
+	if (!same_terms(&control->terms, terms)) /* nothing is known yet */
+		return false;
+	const cop_control_group *policy = &control->group[0];
+	double told = (double)policy->loss.n, judged = (double)control->judged;
+	double untold = (double)(policy->decisions - policy->loss.n - control->waiting);
+	double next = (double)control->waiting + 1.0;
+	double all = (double)(policy->decisions + control->group[1].decisions + control->kept) + 1.0;
+	double most = (judged + untold) * control->high + (told - judged + next);
+	return most <= (told + untold + next) * control->low + terms->allowance * all;
+}
+
+/* As far as they are needed, and seldom: each costs some hundred exponentials. */
+static void find_bounds(cop_control *control)
+{
+	uint64_t told = control->group[0].loss.n, held = control->group[1].loss.n;
+	if (control->terms.allowance >= 1.0 || (told + held) % FIND_EACH != 0)
 		return;
-	cop_running_bound_add(&group->loss, loss, 0.0);
-	cop_running_bound_add(&group->rest, 1.0 - loss, 0.0);
+	control->judged = told;
+	control->high = 1.0 - cop_running_bound_low(&control->group[0].rest, LEVEL);
+	control->low = cop_running_bound_low(&control->group[1].loss, LEVEL);
+}
+
+void cop_control_end(cop_control *control, cop_control_by by, double decided, const double *loss)
+{
+	if (decided < control->since || by == COP_CONTROL_KEPT)
+		return;
+	cop_control_group *group = &control->group[by];
+	if (by == COP_CONTROL_POLICY && control->waiting > 0)
+		control->waiting--;
+	if (loss == NULL || group->loss.n >= group->decisions)
+		return;
+	cop_running_bound_add(&group->loss, *loss, 0.0);
+	cop_running_bound_add(&group->rest, 1.0 - *loss, 0.0);
+	find_bounds(control);
 }
 
 static void figures_of(const cop_control_group *group, cop_control_figures *out)
@@ -132,6 +175,7 @@ static void figures_of(const cop_control_group *group, cop_control_figures *out)
 void cop_control_summarise(const cop_control *control, cop_control_summary *out)
 {
 	*out = (cop_control_summary){
+		.kept = control->kept,
 		.units = control->units,
 		.held = control->held,
 		.odds = exp(fmin(control->log_odds, MOST_ODDS)),
@@ -156,12 +200,18 @@ void cop_control_save(const cop_control *control, cop_bytes *out)
 {
 	cop_bytes_put_f64(out, control->terms.share);
 	cop_bytes_put_u64(out, (uint64_t)control->terms.baseline);
+	cop_bytes_put_f64(out, control->terms.allowance);
 	cop_bytes_put_f64(out, control->since);
 	for (size_t g = 0; g < 2; g++) {
 		cop_bytes_put_u64(out, control->group[g].decisions);
 		cop_running_bound_save(&control->group[g].loss, out);
 		cop_running_bound_save(&control->group[g].rest, out);
 	}
+	cop_bytes_put_u64(out, control->kept);
+	cop_bytes_put_u64(out, control->waiting);
+	cop_bytes_put_u64(out, control->judged);
+	cop_bytes_put_f64(out, control->high);
+	cop_bytes_put_f64(out, control->low);
 	cop_bytes_put_u64(out, control->units);
 	cop_bytes_put_u64(out, control->held);
 	cop_bytes_put_f64(out, control->log_odds);
@@ -174,9 +224,11 @@ static bool sound(const cop_control *c)
 	for (size_t g = 0; g < 2; g++)
 		groups = groups && c->group[g].loss.n == c->group[g].rest.n &&
 		         c->group[g].loss.n <= c->group[g].decisions;
-	return groups && c->terms.share > 0.0 && c->terms.share < 1.0 && c->terms.baseline >= COP_CONTROL_CALLER &&
-	       c->terms.baseline <= UINT32_MAX && isfinite(c->since) && isfinite(c->log_odds) && c->held <= c->units &&
-	       c->units <= COP_CONTROL_PLACES;
+	bool bounds = c->judged <= c->group[0].loss.n && c->waiting <= c->group[0].decisions - c->group[0].loss.n &&
+	              c->low >= 0.0 && c->low <= 1.0 && c->high >= 0.0 && c->high <= 1.0;
+	return groups && bounds && c->terms.allowance >= 0.0 && c->terms.allowance <= 1.0 && c->terms.share > 0.0 &&
+	       c->terms.share < 1.0 && c->terms.baseline >= COP_CONTROL_CALLER && c->terms.baseline <= UINT32_MAX &&
+	       isfinite(c->since) && isfinite(c->log_odds) && c->held <= c->units && c->units <= COP_CONTROL_PLACES;
 }
 
 void cop_control_load(cop_control *control, cop_cursor *in)
@@ -184,12 +236,18 @@ void cop_control_load(cop_control *control, cop_cursor *in)
 	cop_control_init(control);
 	control->terms.share = cop_cursor_f64(in);
 	control->terms.baseline = (int64_t)cop_cursor_u64(in);
+	control->terms.allowance = cop_cursor_f64(in);
 	control->since = cop_cursor_f64(in);
 	for (size_t g = 0; g < 2; g++) {
 		control->group[g].decisions = cop_cursor_u64(in);
 		cop_running_bound_load(&control->group[g].loss, in);
 		cop_running_bound_load(&control->group[g].rest, in);
 	}
+	control->kept = cop_cursor_u64(in);
+	control->waiting = cop_cursor_u64(in);
+	control->judged = cop_cursor_u64(in);
+	control->high = cop_cursor_f64(in);
+	control->low = cop_cursor_f64(in);
 	control->units = cop_cursor_u64(in);
 	control->held = cop_cursor_u64(in);
 	control->log_odds = cop_cursor_f64(in);

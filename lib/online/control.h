@@ -18,7 +18,16 @@
  * is a martingale that starts at 1 (here a = 100 h, b = 100 (1 - h)), and ever reaches 1,000 with probability 0.001 at
  * most.
  *
- * Other terms (share or baseline) begin everything again. Constant memory. Plain structs; distinct objects on distinct
+ * Conservative terms give the policy an allowance a: the mean loss of all decisions since the terms began shall be at most
+ * a above the baseline's. Of n decisions the policy made those with t losses told, u that ended without one and w that
+ * wait. With U the upper bound of its mean loss and L the lower one of the control group's, as they were at an earlier
+ * t' <= t (they are found anew with every few losses), it decides the next one only if
+ *     (t' + u) U + (t - t' + w + 1) <= (t + u + w + 1) L + a (n + 1),
+ * else the baseline does. So what waits, or is not in the bounds yet, counts as a loss of 1, and what is never told as the
+ * rest. With probability 1 - COP_CONTROL_RISK the promise holds at all times, where the baseline's mean loss does not
+ * hang on the time. These decisions are kept back: they are not of the control group, whose comparison they would spoil.
+ *
+ * Other terms begin everything again. Constant memory. Plain structs; distinct objects on distinct
  * threads. */
 #ifndef COP_ONLINE_CONTROL_H
 #define COP_ONLINE_CONTROL_H
@@ -35,13 +44,21 @@
 typedef struct cop_control_terms {
 	double share;     /* in [0, 1); 0: there is no control group */
 	int64_t baseline; /* an arm, or COP_CONTROL_* */
+	double allowance; /* in [0, 1]; 1: no bound */
 } cop_control_terms;
+
+typedef enum cop_control_by {
+	COP_CONTROL_POLICY = 0,
+	COP_CONTROL_HELD = 1, /* the baseline, for the control group */
+	COP_CONTROL_KEPT = 2, /* the baseline, since the policy's allowance is used up */
+} cop_control_by;
+#define COP_CONTROL_MAKERS 3
 
 /* Who decided, and under which terms. */
 typedef struct cop_control_split {
 	cop_control_terms terms;
 	uint32_t place; /* of the unit, below COP_CONTROL_PLACES */
-	bool held;      /* the baseline decides */
+	cop_control_by by;
 } cop_control_split;
 
 /* key: the model's own. terms->share > 0. */
@@ -69,6 +86,10 @@ typedef struct cop_control {
 	cop_control_terms terms;    /* share 0: nothing has come */
 	double since;               /* seconds, time of the first decision */
 	cop_control_group group[2]; /* the policy, and the control group */
+	uint64_t kept;              /* decisions kept back */
+	uint64_t waiting;           /* the policy's */
+	uint64_t judged;            /* losses of the policy when the bounds were found */
+	double high, low;           /* the policy's upper one, the control group's lower one */
 	uint64_t units, held;       /* that were counted */
 	double log_odds;
 	uint8_t seen[COP_CONTROL_PLACES / 8]; /* a bit for each place */
@@ -77,8 +98,11 @@ typedef struct cop_control {
 void cop_control_init(cop_control *control);
 /* A decision; others than the last one's terms begin again. */
 void cop_control_note(cop_control *control, const cop_control_split *split, double now);
-/* The loss in [0, 1] of a decision that was made at `decided`; one before the terms of now began is passed over. */
-void cop_control_loss(cop_control *control, bool held, double decided, double loss);
+/* Whether the policy may decide the next one under these terms. */
+bool cop_control_allows(const cop_control *control, const cop_control_terms *terms);
+/* A decision that was made at `decided` ended, with this loss in [0, 1] or (NULL) without; one before the terms of now
+ * began is passed over. */
+void cop_control_end(cop_control *control, cop_control_by by, double decided, const double *loss);
 
 typedef struct cop_control_figures {
 	uint64_t decisions, losses;
@@ -88,6 +112,7 @@ typedef struct cop_control_figures {
 typedef struct cop_control_summary {
 	cop_control_figures group[2];
 	double gain, low, high; /* NaN unless both groups have losses */
+	uint64_t kept;
 	uint64_t units, held;
 	double odds; /* at most 1e300 */
 	bool suspicious;

@@ -36,6 +36,10 @@ static const char *control_refusal(const cop_model_settings *s)
 		return "holdout: expected a share from 0 to below 1";
 	if (s->holdout > 0.0 && cop_learner_plays_values(&s->learner))
 		return "holdout: models of values have no control group; expected 0";
+	if (!(s->conservative >= 0.0) || !isfinite(s->conservative))
+		return "conservative: expected 0 or more, in units of loss_range";
+	if (s->conservative > 0.0 && !(s->holdout > 0.0))
+		return "conservative: needs a control group to compare with; expected a holdout above 0";
 	if (s->has_baseline && (!(s->baseline >= 0.0) || s->baseline != floor(s->baseline)))
 		return "baseline: expected uniform, caller, or the number of an arm";
 	if (s->has_baseline && !ranks && s->holdout > 0.0 && s->baseline >= (double)s->learner.arms)
@@ -228,6 +232,7 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 	model->set.pending_max = settings->pending_max;
 	model->set.pending_bytes = settings->pending_bytes;
 	model->set.holdout = settings->holdout;
+	model->set.conservative = settings->conservative;
 	model->set.has_baseline = settings->has_baseline;
 	model->set.baseline = settings->baseline;
 	cop_pending_set_max(model->pending, settings->pending_max);

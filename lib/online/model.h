@@ -40,8 +40,9 @@ typedef struct cop_model_settings {
 	size_t pending_bytes;         /* memory that they may take; the oldest give way */
 	size_t explain_keep;          /* newest decisions whose explanation is kept from decide time */
 	double holdout;               /* share of units that the baseline decides for (online/control.h), in [0, 1) */
-	bool has_baseline;            /* it is arm (of candidates: place) `baseline`; else that is a position among */
-	double baseline;              /* "uniform" and "caller" */
+	double conservative; /* by how much losses may be above the baseline's, in units of loss_range; 0: no bound */
+	bool has_baseline;   /* it is arm (of candidates: place) `baseline`; else that is a position among */
+	double baseline;     /* "uniform" and "caller" */
 } cop_model_settings;
 
 /* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting in at most 1 GiB, none
@@ -65,7 +66,7 @@ size_t cop_model_pending(const cop_model *model);
 size_t cop_model_pending_bytes(const cop_model *model);
 
 /* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max,
- * pending_bytes, holdout, baseline, explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM;
+ * pending_bytes, holdout, baseline, conservative, explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM;
  * then nothing changed. */
 COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag);
 
@@ -86,8 +87,8 @@ typedef struct cop_model_context {
 /* Who made a decision, where there is a control group. */
 typedef struct cop_model_maker {
 	bool split;                 /* there was one */
-	cop_control_split split_by; /* of a decision that was new; repeated: held alone */
-	double own_p;               /* held: with what probability the policy would have played the arm */
+	cop_control_split split_by; /* of a decision that was new; repeated: `by` alone */
+	double own_p;               /* of the baseline's: with what probability the policy would have played the arm */
 } cop_model_maker;
 
 /* A decision for the context; waits for feedback under its id. An id that waits already gets its first decision again
@@ -98,7 +99,7 @@ COP_CHECK cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated);
 /* Of the model's last decision. */
 const cop_model_maker *cop_model_made_by(const cop_model *model);
-/* Right after a new decision that is held: with what probability the baseline plays each arm (of candidates: place); p
+/* Right after a new decision of the baseline's: with what probability the baseline plays each arm (of candidates: place); p
  * has room for all. */
 void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p);
 const cop_control *cop_model_control(const cop_model *model);

@@ -59,11 +59,19 @@ cop_err cop_model_count_learned(cop_model *model, cop_err err, const double *sca
 	return COP_OK;
 }
 
+/* Of a decision with a control group. */
+static cop_control_by maker_of(const cop_pending_entry *entry)
+{
+	if (!entry->observed)
+		return COP_CONTROL_POLICY;
+	return entry->kept ? COP_CONTROL_KEPT : COP_CONTROL_HELD;
+}
+
 cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
 	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
 	if (err == COP_OK && entry->split)
-		cop_control_loss(&model->control, entry->observed, entry->time, scaled[0]);
+		cop_control_end(&model->control, maker_of(entry), entry->time, &scaled[0]);
 	else if (err == COP_OK && entry->observed)
 		cop_apprentice_weigh(&model->apprentice, entry->decision.p, entry->own_p, scaled[0]);
 	return err;
@@ -134,6 +142,8 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 	}
 	if (learns && cop_model_learn(model, entry, scaled) == COP_OK)
 		model->counters.defaulted += is->outcome == COP_WIRE_OUTCOME_DEFAULT;
+	else if (entry->split)
+		cop_control_end(&model->control, maker_of(entry), entry->time, NULL);
 	model->counters.dropped += is->outcome == COP_WIRE_OUTCOME_UNANSWERED;
 	model->counters.evicted += cop_wire_settled_gave_way(is->outcome);
 	cop_wire_settled_add(&model->ended.items, is);
@@ -224,6 +234,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.decision = *decision,
 		.observed = own_p != NULL,
 		.split = split != NULL,
+		.kept = split != NULL && split->by == COP_CONTROL_KEPT,
 		.owner = context->owner,
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.x = *context->x,
@@ -267,13 +278,22 @@ static int64_t baseline_of(const cop_model_settings *s)
 	return s->has_baseline ? (int64_t)s->baseline : words[s->baseline > 0.0];
 }
 
+/* One as wide as the range bounds nothing. */
+static double allowance_of(const cop_model_settings *s)
+{
+	return s->conservative > 0.0 ? fmin(s->conservative / (s->loss_high - s->loss_low), 1.0) : 1.0;
+}
+
 static void find_maker(cop_model *model, const cop_model_context *context)
 {
-	const cop_control_terms terms = { model->set.holdout, baseline_of(&model->set) };
+	const cop_control_terms terms = { model->set.holdout, baseline_of(&model->set), allowance_of(&model->set) };
 	model->made_by = (cop_model_maker){ .split = terms.share > 0.0 };
-	if (model->made_by.split)
-		model->made_by.split_by = cop_control_find(
-		        &terms, context->unit != NULL ? context->unit : context->id, control_key(model));
+	if (!model->made_by.split)
+		return;
+	cop_control_split *split = &model->made_by.split_by;
+	*split = cop_control_find(&terms, context->unit != NULL ? context->unit : context->id, control_key(model));
+	if (split->by == COP_CONTROL_POLICY && !cop_control_allows(&model->control, &terms))
+		split->by = COP_CONTROL_KEPT;
 }
 
 void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p)
@@ -298,26 +318,27 @@ cop_err cop_model_decide(
 	if (!cop_model_fits(model, context))
 		return COP_EINVAL;
 	find_maker(model, context);
-	bool held = maker->split_by.held;
-	cop_err err = cop_model_reserve(model, context, held);
+	bool by_baseline = maker->split_by.by != COP_CONTROL_POLICY;
+	cop_err err = cop_model_reserve(model, context, by_baseline);
 	if (err != COP_OK)
 		return err;
 	*repeated = cop_model_find_open(model, context->id, now, &entry);
 	if (*repeated) {
 		*out = entry.decision;
-		*maker = (cop_model_maker){ .split = entry.split, .split_by.held = entry.split && entry.observed };
+		*maker = (cop_model_maker){ .split = entry.split };
+		maker->split_by.by = entry.split ? maker_of(&entry) : COP_CONTROL_POLICY;
 		model->counters.repeated++;
 		return COP_OK;
 	}
 	const cop_candidates set = cop_model_candidates(context);
-	if (held) {
+	if (by_baseline) {
 		let_baseline_decide(model, context, out);
 	} else {
 		err = cop_learner_decide(model->learner, context->x, &set, out);
 		COP_ASSERT(err == COP_OK);
 	}
-	cop_model_await(
-	        model, context, now, out, held ? &maker->own_p : NULL, maker->split ? &maker->split_by : NULL, NULL);
+	cop_model_await(model, context, now, out, by_baseline ? &maker->own_p : NULL,
+	        maker->split ? &maker->split_by : NULL, NULL);
 	return COP_OK;
 }
 

@@ -104,6 +104,8 @@ const cop_setting cop_model_options[] = {
 	{ "baseline", COP_SETTING_MAYBE, IN(has_baseline), WITHIN(0, COP_LEARNER_MAX_ARMS - 1), .words = baselines,
 		OF(POLICY), QUIET,
 		.text = "what the control group gets: an arm, or a candidate's place, evenly drawn, or what the caller sends" },
+	{ "conservative", COP_SETTING_NUMBER, IN(conservative), WITHIN(0, 1e100), OF(POLICY), QUIET,
+		.text = "by how much the mean loss may be above the baseline's, in units of loss_range; 0: no bound" },
 	{ "apprentice", COP_SETTING_OTHER, OF(ALL), LIVE,
 		.text = "an existing system decides, and the model learns from that" },
 	{ "pending_max", COP_SETTING_WHOLE, IN(pending_max), WITHIN(1, 100000000), OF(ALL), LIVE,

@@ -31,9 +31,10 @@ static void record_maker(const cop_model_maker *maker, cop_wire_record *record)
 	record->split = maker->split;
 	if (!maker->split)
 		return;
-	record->split_by = (cop_wire_split){ split->terms.share, split->terms.baseline, split->place };
-	record->observed = split->held;
-	record->own_p = split->held ? maker->own_p : 0.0;
+	record->split_by = (cop_wire_split){ split->terms.share, split->terms.baseline, split->terms.allowance,
+		split->place, split->by == COP_CONTROL_KEPT };
+	record->observed = split->by != COP_CONTROL_POLICY;
+	record->own_p = record->observed ? maker->own_p : 0.0;
 }
 
 void cop_model_record_decision(
@@ -160,7 +161,10 @@ static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
 	};
 	get_predictions(model, r, decision.prediction);
 	const cop_wire_split *by = &r->split_by;
-	const cop_control_split split = { { by->share, by->baseline }, by->place, r->observed };
+	const cop_control_split split = { { by->share, by->baseline, by->allowance }, by->place,
+		!r->observed ? COP_CONTROL_POLICY
+		: by->kept   ? COP_CONTROL_KEPT
+		             : COP_CONTROL_HELD };
 	bool observable = !model->learner->class->values && r->own_p >= 0.0 && r->own_p <= 1.0;
 	bool splits = !model->learner->class->values && by->place < COP_CONTROL_PLACES &&
 	              by->baseline >= COP_CONTROL_CALLER && by->baseline <= UINT32_MAX;

@@ -241,7 +241,8 @@ void cop_pending_record_fill(
 		.arm = decision->arm,
 		.u = decision->u,
 		.flags = (uint8_t)(flags & 0xff),
-		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0) |
+		.id_kind = (uint8_t)((id->kind - 1) | (entry->kept ? COP_PENDING_KEPT : 0) |
+		                     (entry->unheard ? COP_PENDING_UNHEARD : 0) |
 		                     (entry->split ? COP_PENDING_SPLIT : 0) | (masked ? COP_PENDING_MASKED_HERE : 0) |
 		                     (flags & COP_PENDING_MEASURED ? COP_PENDING_MEASURED_HERE : 0) |
 		                     (flags & COP_PENDING_OWNED ? COP_PENDING_OWNED_HERE : 0)),
@@ -305,6 +306,7 @@ void cop_pending_record_view(
 		.unheard = (r->id_kind & COP_PENDING_UNHEARD) != 0,
 		.observed = (r->flags & COP_PENDING_OBSERVED) != 0,
 		.split = (r->id_kind & COP_PENDING_SPLIT) != 0,
+		.kept = (r->id_kind & COP_PENDING_KEPT) != 0,
 		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
 		        .arm = r->arm,
@@ -336,14 +338,14 @@ void cop_pending_record_view(
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id)
 {
 	memset(id, 0, sizeof *id);
-	id->kind = r->id_kind & COP_PENDING_KIND;
+	id->kind = (r->id_kind & COP_PENDING_KIND) + 1;
 	id->length = r->id_length;
 	memcpy(id->bytes, id_at(shape, r), r->id_length);
 }
 
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id)
 {
-	return (r->id_kind & COP_PENDING_KIND) == id->kind && r->id_length == id->length &&
+	return (r->id_kind & COP_PENDING_KIND) + 1 == id->kind && r->id_length == id->length &&
 	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
 }
 
@@ -372,11 +374,10 @@ static cop_err load_id(cop_cursor *cursor, cop_event_id *id, unsigned *beside)
 {
 	uint8_t kind = cop_cursor_u8(cursor);
 	*beside = kind & ~(unsigned)COP_PENDING_KIND;
-	kind &= COP_PENDING_KIND;
+	kind = (kind & COP_PENDING_KIND) + 1;
 	uint8_t length = cop_cursor_u8(cursor);
 	const uint8_t *bytes = cop_cursor_take(cursor, length);
-	if (bytes == NULL || kind < COP_EVENT_ID_STRING || kind > COP_EVENT_ID_NEGATIVE ||
-	        !cop_event_id_from_bytes(id, (cop_event_id_kind)kind, bytes, length))
+	if (bytes == NULL || !cop_event_id_from_bytes(id, (cop_event_id_kind)kind, bytes, length))
 		return COP_EFORMAT;
 	return COP_OK;
 }
@@ -521,6 +522,7 @@ cop_err cop_pending_record_load(
 	cop_err err = load_id(cursor, id, &beside);
 	entry->unheard = (beside & COP_PENDING_UNHEARD) != 0;
 	entry->split = (beside & COP_PENDING_SPLIT) != 0;
+	entry->kept = (beside & COP_PENDING_KEPT) != 0;
 	if (err == COP_OK)
 		err = load_decision(shape, cursor, beside, entry);
 	if (err == COP_OK)

@@ -51,7 +51,8 @@ enum {
 #define COP_PENDING_MEASURED_HERE 32
 #define COP_PENDING_OWNED_HERE    16
 #define COP_PENDING_SPLIT         8
-#define COP_PENDING_KIND          (COP_PENDING_SPLIT - 1) /* the kind alone */
+#define COP_PENDING_KEPT          4
+#define COP_PENDING_KIND          (COP_PENDING_KEPT - 1) /* the kind alone, less 1 */
 
 /* Another system decided, and not the baseline of a control group. */
 static inline bool cop_pending_record_is_observed(const cop_pending_record *r)

@@ -95,11 +95,16 @@ static void put_own(cop_bytes *bytes, const cop_wire_record *r)
 
 static void put_split(cop_bytes *bytes, const cop_wire_split *split)
 {
+	bool bounded = split->allowance < 1.0;
 	cop_wire_put_text(bytes, "h");
-	cop_wire_put_array(bytes, 3);
+	cop_wire_put_array(bytes, bounded ? 5 : 3);
 	cop_wire_put_double(bytes, split->share);
 	cop_wire_put_signed(bytes, split->baseline);
 	cop_wire_put_unsigned(bytes, split->place);
+	if (!bounded)
+		return;
+	cop_wire_put_double(bytes, split->allowance);
+	cop_wire_put_bool(bytes, split->kept);
 }
 
 static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
@@ -229,13 +234,22 @@ static cop_err read_loss(cop_wire_cursor *cursor, cop_wire_record *out)
 	return err;
 }
 
+static cop_err read_allowance(cop_wire_cursor *cursor, cop_wire_split *split)
+{
+	cop_err err = cop_wire_cursor_double(cursor, &split->allowance);
+	if (err == COP_OK)
+		err = cop_wire_cursor_bool(cursor, &split->kept);
+	return err == COP_OK && !(split->allowance >= 0.0 && split->allowance < 1.0) ? COP_EFORMAT : err;
+}
+
 static cop_err read_split(cop_wire_cursor *cursor, cop_wire_record *out)
 {
 	size_t count;
 	uint64_t place = 0;
 	cop_wire_split *split = &out->split_by;
+	*split = (cop_wire_split){ .allowance = 1.0 };
 	cop_err err = cop_wire_cursor_array(cursor, &count);
-	if (err == COP_OK && count != 3)
+	if (err == COP_OK && count != 3 && count != 5)
 		err = COP_EFORMAT;
 	if (err == COP_OK)
 		err = cop_wire_cursor_double(cursor, &split->share);
@@ -245,6 +259,8 @@ static cop_err read_split(cop_wire_cursor *cursor, cop_wire_record *out)
 		err = cop_wire_cursor_unsigned(cursor, &place);
 	if (err == COP_OK && !(split->share > 0.0 && split->share < 1.0 && place <= UINT32_MAX))
 		err = COP_EFORMAT;
+	if (err == COP_OK && count == 5)
+		err = read_allowance(cursor, split);
 	split->place = (uint32_t)place;
 	out->split = true;
 	return err;

@@ -45,7 +45,9 @@ const char *cop_wire_promotion_text(cop_wire_promotion kind);
 typedef struct cop_wire_split {
 	double share; /* in (0, 1) */
 	int64_t baseline;
+	double allowance; /* in [0, 1]; 1: none is told */
 	uint32_t place;
+	bool kept; /* observed: for want of allowance */
 } cop_wire_split;
 
 typedef struct cop_wire_record {

@@ -6,6 +6,8 @@
 
 #include "wire/wire_put.h"
 
+static const char *const makers[COP_WIRE_MAKERS] = { "policy", "holdout", "conservative" };
+
 void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
 	size_t map = cop_wire_put_map_open(bytes);
@@ -27,8 +29,8 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_key_double(bytes, "p", action->p);
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
-		if (action->held)
-			cop_wire_put_key_text(bytes, "by", "holdout");
+		if (action->by != COP_WIRE_BY_POLICY)
+			cop_wire_put_key_text(bytes, "by", makers[action->by]);
 	}
 	if (action->order != NULL) {
 		cop_wire_put_text(bytes, "order");
@@ -111,14 +113,15 @@ static cop_err read_arm(cop_wire_cursor *cursor, cop_wire_action *out)
 	return err;
 }
 
-/* A word of a later version is not the baseline. */
-static cop_err read_by(cop_wire_cursor *cursor, bool *held)
+/* A word of a later version counts as the policy. */
+static cop_err read_by(cop_wire_cursor *cursor, cop_wire_maker *by)
 {
-	static const char word[] = "holdout";
 	const char *text;
 	size_t length;
 	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
-	*held = err == COP_OK && length == sizeof word - 1 && memcmp(text, word, length) == 0;
+	for (unsigned k = 1; err == COP_OK && k < COP_WIRE_MAKERS; k++)
+		if (length == strlen(makers[k]) && memcmp(text, makers[k], length) == 0)
+			*by = (cop_wire_maker)k;
 	return err;
 }
 
@@ -144,7 +147,7 @@ static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wi
 		err = cop_wire_cursor_bool(cursor, &out->greedy);
 		break;
 	case BY:
-		err = read_by(cursor, &out->held);
+		err = read_by(cursor, &out->by);
 		break;
 	case Y:
 		err = cop_wire_cursor_double(cursor, &out->y);

@@ -7,7 +7,15 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout`: the baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true`
+/* Who decided, where there is a control group; key `by`, unless it is the policy. */
+typedef enum cop_wire_maker {
+	COP_WIRE_BY_POLICY = 0,
+	COP_WIRE_BY_HOLDOUT,      /* the baseline, for the control group */
+	COP_WIRE_BY_CONSERVATIVE, /* the baseline, since the policy's allowance is used up */
+	COP_WIRE_MAKERS
+} cop_wire_maker;
+
+/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout` or `conservative`: the baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true`
  * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may
  * not get there. */
 typedef struct cop_wire_action {
@@ -26,9 +34,9 @@ typedef struct cop_wire_action {
 	size_t order_count;
 	const double *probability; /* of each arm or candidate; NULL, as order */
 	size_t probability_count;
-	uint64_t rev;  /* the model's revision */
-	bool held;     /* the baseline decided, for the control group */
-	bool repeated; /* decided earlier */
+	uint64_t rev;      /* the model's revision */
+	cop_wire_maker by; /* who decided */
+	bool repeated;     /* decided earlier */
 	bool durable;
 	cop_wire_seq seq;
 } cop_wire_action;

@@ -161,10 +161,37 @@ def test_other_baseline_begins_again(daemon):
     assert client.model()["holdout"] == both
 
 
+def test_conservative_keeps_a_bad_policy_back(daemon):
+    """The arm that the model plays at first is the worst: the baseline goes on until its bounds are known."""
+    one = daemon(model(holdout=0.2, baseline=0, conservative=0.5, loss_range=[0, 10], policy="epsilon", epsilon=1))
+    client = one.client()
+    total, makers, kept = 0.0, [], 0
+    for i in range(400):
+        action = client.decide("m", i, [0, 0, 0])
+        makers.append(action.get("by"))
+        kept += makers[-1] == "conservative"
+        assert makers[-1] is None or (action["a"], action["p"]) == (0, 1.0)
+        loss = 2.0 if action["a"] == 0 else 9.0
+        total += loss
+        assert total - 2.0 * (i + 1) <= 0.5 * (i + 1) + 1e-9
+        client.feedback("m", i, loss)
+    is_ = client.model()["holdout"]
+    assert (is_["conservative"], is_["kept"]) == (0.5, kept) and kept > 100 and makers.count(None) > 5
+    assert is_["policy"]["decisions"] == makers.count(None) and is_["control"]["decisions"] == makers.count("holdout")
+    waiting = client.decide("m", 1000, [0, 0, 0])
+    one.kill()
+    one.start()
+    client = one.client()
+    after = client.model()["holdout"]
+    assert after["kept"] == kept + (waiting.get("by") == "conservative")
+    again = client.decide("m", 1000, [1, 1, 1])
+    assert again.pop("repeated") and again == waiting
+
+
 @pytest.mark.parametrize("options,said", [
     ({"holdout": 1}, "holdout"), ({"holdout": -0.1}, "holdout"), ({"holdout": 0.1, "baseline": 3}, "baseline: got 3"),
     ({"holdout": 0.1, "baseline": 0.5}, "baseline: got 0.5"), ({"holdout": 0.1, "baseline": "nobody"}, "baseline"),
-    ({"baseline": 1}, "there is no control group"), ({"holdout": 0.1, "apprentice": True}, "an apprentice does not decide"),
+    ({"baseline": 1}, "there is no control group"), ({"conservative": 0.1}, "conservative: there is no control group"), ({"holdout": 0.1, "apprentice": True}, "an apprentice does not decide"),
     ({"learner": "value", "arms": None, "holdout": 0.1}, "holdout")])
 def test_wrong_configurations_are_told(daemon, options, said):
     made = daemon(model(**options), start=False)
@@ -187,7 +214,7 @@ def test_journal_tells_who_decided(daemon):
     assert len(decisions) == 104 and all(r["h"][:2] == [0.5, 2] and 0 <= r["h"][2] < 65536 for r in decisions)
     held = [r for r in decisions if "o" in r]
     assert 25 <= len(held) <= 80 and all(r["a"] == 2 and r["p"] == 1 for r in held)
-    assert coppice("journal", "dump", journal)[0].count("held out, own p") == len(held)
+    assert coppice("journal", "dump", journal)[0].count("the baseline's, own p") == len(held)
     # Off-policy estimates are of the policy's decisions alone.
     events = json.loads(coppice("replay", "--format", "journal", journal, "--json")[0])["events"]
     assert events == len(decisions) - len(held)

@@ -34,7 +34,7 @@ static void print_notes(const cop_journal_view *view)
 	if (view->deferred)
 		(void)fputs(" deferred", stdout);
 	if (view->has_own)
-		(void)printf(" %s, own p %.6g", view->split ? "held out" : "observed", view->own);
+		(void)printf(" %s, own p %.6g", view->split ? "the baseline's" : "observed", view->own);
 	if (view->has_count)
 		(void)printf(" n=%" PRIu64, view->count);
 	if (view->has_text)

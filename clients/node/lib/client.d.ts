@@ -36,8 +36,8 @@ export interface Action {
   p?: number;
   rev: number;
   greedy?: boolean;
-  /** The baseline decided, for the control group. */
-  by?: 'holdout';
+  /** The baseline decided: for the control group, or since the policy's allowance is used up. */
+  by?: 'holdout' | 'conservative';
   probabilities?: number[];
   order?: number[];
   repeated?: true;

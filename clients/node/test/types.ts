@@ -10,7 +10,7 @@ export async function allowed(): Promise<void> {
   if (result.result === 'applied' && place === 0) await client.activate('m', action.id);
   await client.feedback('m', 1, 0, { x: [1], a: 'left', p: 0.5 });
   const name: string | undefined = (await client.decide('m', { id: 1, x: [1], mask: ['left', 'right'] })).arm;
-  const by: 'holdout' | undefined = (await client.decide('m', { id: 2, x: [1], unit: 'somebody', a: 0, p: 1 })).by;
+  const by: 'holdout' | 'conservative' | undefined = (await client.decide('m', { id: 2, x: [1], unit: 'somebody', a: 0, p: 1 })).by;
   if (by === undefined) console.log(client.daemonVersion?.length);
   await client.explain('m', { id: name ?? 'a' });
   await client.explain('m', { x: [1, 2] });

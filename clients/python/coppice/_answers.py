@@ -56,7 +56,8 @@ class Action:
 
     @property
     def by(self) -> Optional[str]:
-        """`holdout`: the baseline decided, for the control group. None: the policy did."""
+        """`holdout`: the baseline decided, for the control group; `conservative`: it decided, since the policy's
+        allowance is used up. None: the policy did."""
         return self.body.get("by")
 
     @property

@@ -21,9 +21,14 @@ static cop_event_id numbered(uint64_t n)
 
 static cop_control_split split_of(double share, uint64_t unit)
 {
-	const cop_control_terms terms = { share, COP_CONTROL_UNIFORM };
+	const cop_control_terms terms = { share, COP_CONTROL_UNIFORM, 1.0 };
 	const cop_event_id id = numbered(unit);
 	return cop_control_find(&terms, &id, KEY);
+}
+
+static void end_with(cop_control *control, cop_control_by by, double decided, double loss)
+{
+	cop_control_end(control, by, decided, &loss);
 }
 
 static void test_units_are_held_in_proportion_and_stay(void **state)
@@ -36,12 +41,12 @@ static void test_units_are_held_in_proportion_and_stay(void **state)
 		for (uint64_t u = 0; u < UNITS; u++) {
 			cop_control_split split = split_of(shares[s], u);
 			assert_true(split.place < COP_CONTROL_PLACES && split.terms.share == shares[s]);
-			assert_true(!split.held || s == 4 ||
-			            split_of(shares[s + 1], u).held); /* a larger share only adds */
-			assert_int_equal(split.held, split_of(shares[s], u).held);
-			held += split.held;
+			assert_true(split.by == COP_CONTROL_POLICY || s == 4 ||
+			            split_of(shares[s + 1], u).by == COP_CONTROL_HELD); /* a larger share only adds */
+			assert_int_equal(split.by, split_of(shares[s], u).by);
+			held += split.by == COP_CONTROL_HELD;
 			low += split.place < COP_CONTROL_PLACES / 2;
-			low_held += split.held && split.place < COP_CONTROL_PLACES / 2;
+			low_held += split.by == COP_CONTROL_HELD && split.place < COP_CONTROL_PLACES / 2;
 		}
 		double deviation = sqrt(UNITS * shares[s] * (1.0 - shares[s]));
 		assert_true(fabs((double)held - UNITS * shares[s]) < 4.0 * deviation);
@@ -53,11 +58,12 @@ static void test_units_are_held_in_proportion_and_stay(void **state)
 static void test_another_key_holds_others_out(void **state)
 {
 	(void)state;
-	const cop_control_terms terms = { 0.5, 0 };
+	const cop_control_terms terms = { 0.5, 0, 1.0 };
 	size_t both = 0;
 	for (uint64_t u = 0; u < 10000; u++) {
 		cop_event_id id = numbered(u);
-		both += cop_control_find(&terms, &id, 1).held && cop_control_find(&terms, &id, 2).held;
+		both += cop_control_find(&terms, &id, 1).by == COP_CONTROL_HELD &&
+		        cop_control_find(&terms, &id, 2).by == COP_CONTROL_HELD;
 	}
 	assert_in_range(both, 2300, 2700);
 }
@@ -123,11 +129,11 @@ static bool misses(uint64_t launch, double share, size_t events, bool equal, cop
 	cop_control_init(&control);
 	for (size_t t = 0; t < events; t++) {
 		cop_control_split split = split_of(share, launch * 1000003 + t);
-		double mean = mean_of(split.held && !equal, equal ? 0 : t, events);
+		double mean = mean_of(split.by == COP_CONTROL_HELD && !equal, equal ? 0 : t, events);
 		cop_control_note(&control, &split, (double)t);
-		cop_control_loss(&control, split.held, (double)t, cop_rng_unit(&rng) < mean ? 1.0 : 0.0);
-		sum[split.held] += mean;
-		n[split.held] += 1.0;
+		end_with(&control, split.by, (double)t, cop_rng_unit(&rng) < mean ? 1.0 : 0.0);
+		sum[split.by] += mean;
+		n[split.by] += 1.0;
 		if (t % 25 != 24 || n[0] == 0.0 || n[1] == 0.0)
 			continue;
 		cop_control_summarise(&control, end);
@@ -168,10 +174,10 @@ static void test_gain_of_plain_means(void **state)
 	assert_true(is.odds == 1.0 && !is.suspicious);
 	cop_control_split split = split_of(0.5, 1);
 	for (size_t t = 0; t < 6; t++) {
-		split.held = t % 3 == 0;
+		split.by = t % 3 == 0 ? COP_CONTROL_HELD : COP_CONTROL_POLICY;
 		split.place = (uint32_t)t;
 		cop_control_note(&control, &split, (double)t);
-		cop_control_loss(&control, split.held, (double)t, split.held ? 0.75 : t < 3 ? 0.0 : 0.5);
+		end_with(&control, split.by, (double)t, split.by == COP_CONTROL_HELD ? 0.75 : t < 3 ? 0.0 : 0.5);
 	}
 	cop_control_summarise(&control, &is);
 	assert_true(is.group[0].decisions == 4 && is.group[1].decisions == 2 && is.units == 6 && is.held == 2);
@@ -190,18 +196,108 @@ static void test_other_terms_begin_again(void **state)
 		cop_control_note(&control, &split, (double)t);
 	}
 	cop_control_split other = split_of(0.25, 7);
-	other.held = false;
+	other.by = COP_CONTROL_POLICY;
 	cop_control_note(&control, &other, 100.0);
 	assert_true(control.since == 100.0 && control.terms.share == 0.25);
-	cop_control_loss(&control, false, 99.0, 1.0); /* of a decision under the old terms */
-	cop_control_loss(&control, false, 100.0, 0.5);
-	cop_control_loss(&control, false, 100.0, 0.5); /* one more than there are decisions */
+	end_with(&control, COP_CONTROL_POLICY, 99.0, 1.0); /* of a decision under the old terms */
+	end_with(&control, COP_CONTROL_POLICY, 100.0, 0.5);
+	end_with(&control, COP_CONTROL_POLICY, 100.0, 0.5); /* one more than there are decisions */
 	cop_control_summarise(&control, &is);
 	assert_true(is.group[0].decisions == 1 && is.group[0].losses == 1 && is.group[0].loss == 0.5);
 	assert_true(is.group[1].decisions == 0 && isnan(is.gain) && is.units == 1);
 	other.terms.baseline = 3;
 	cop_control_note(&control, &other, 200.0);
 	assert_true(control.since == 200.0 && control.group[0].decisions == 1 && control.group[0].loss.n == 0);
+}
+
+/* ---- the allowance ---- */
+
+/* A launch of a policy whose mean loss is `policy` where the baseline's is `baseline`, each told `late` decisions later,
+ * some never. Whether the mean loss so far ever was above the baseline's by more than the allowance, in expectation. */
+static bool exceeds(uint64_t launch, double policy, double baseline, double allowance, size_t late, double *share)
+{
+	enum { EVENTS = 4000, LATE = 200 };
+	static cop_control control;
+	static cop_control_by by[EVENTS];
+	cop_rng rng;
+	const cop_control_terms terms = { 0.1, 0, allowance };
+	double excess = 0.0, decided = 0.0;
+	bool ever = false;
+	cop_rng_init(&rng, SEED, 90000 + launch);
+	cop_control_init(&control);
+	for (size_t t = 0; t < EVENTS; t++) {
+		const cop_event_id id = numbered(launch * 1000003 + t);
+		cop_control_split split = cop_control_find(&terms, &id, KEY);
+		if (split.by == COP_CONTROL_POLICY && !cop_control_allows(&control, &terms))
+			split.by = COP_CONTROL_KEPT;
+		cop_control_note(&control, &split, (double)t);
+		by[t] = split.by;
+		excess += split.by == COP_CONTROL_POLICY ? policy - baseline : 0.0;
+		decided += split.by == COP_CONTROL_POLICY;
+		ever |= excess > allowance * (double)(t + 1);
+		if (t < late)
+			continue;
+		cop_control_by then = by[t - late];
+		if (cop_rng_below(&rng, 10) == 0)
+			cop_control_end(&control, then, (double)(t - late), NULL);
+		else
+			end_with(&control, then, (double)(t - late),
+			        cop_rng_unit(&rng) < (then == COP_CONTROL_POLICY ? policy : baseline) ? 1.0 : 0.0);
+	}
+	*share = decided / EVENTS;
+	return ever;
+}
+
+static void test_policy_costs_no_more_than_its_allowance(void **state)
+{
+	(void)state;
+	enum { LAUNCHES = 100 };
+	static const struct {
+		double policy, baseline, allowance, least, most; /* of the policy's share of decisions */
+	} scenes[] = { { 0.3, 0.5, 0.05, 0.5, 0.9 }, { 0.9, 0.3, 0.05, 0.02, 0.15 }, { 0.55, 0.5, 0.02, 0.01, 0.5 },
+		{ 0.2, 0.2, 0.1, 0.6, 0.9 }, { 1.0, 0.0, 0.01, 0.0, 0.02 } };
+	for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++)
+		for (size_t late = 0; late <= 200; late += 100) {
+			size_t missed = 0;
+			double share, mean = 0.0;
+			for (uint64_t launch = 0; launch < LAUNCHES; launch++) {
+				missed += exceeds(launch, scenes[s].policy, scenes[s].baseline, scenes[s].allowance,
+				        late, &share);
+				mean += share / LAUNCHES;
+			}
+			printf("policy %.2f, baseline %.2f, allowance %.2f, %zu late: exceeded %zu of %d, policy "
+			       "decides %.3f\n",
+			        scenes[s].policy, scenes[s].baseline, scenes[s].allowance, late, missed, LAUNCHES,
+			        mean);
+			assert_true(missed <= 0.05 * LAUNCHES);
+			assert_true(mean >= (late == 0 ? scenes[s].least : 0.0) && mean <= scenes[s].most);
+		}
+}
+
+static void test_allowance_counts_what_is_not_told_as_lost(void **state)
+{
+	(void)state;
+	static cop_control control;
+	const cop_control_terms none = { 0.5, 0, 1.0 }, tenth = { 0.5, 0, 0.1 };
+	cop_control_split split = { tenth, 0, COP_CONTROL_HELD };
+	cop_control_init(&control);
+	assert_true(cop_control_allows(&control, &none));
+	assert_false(cop_control_allows(&control, &tenth));
+	for (int i = 0; i < 9; i++) {
+		cop_control_note(&control, &split, 0.0);
+		assert_int_equal(cop_control_allows(&control, &tenth), i == 8); /* one loss of 1 among ten */
+	}
+	split.by = COP_CONTROL_POLICY;
+	cop_control_note(&control, &split, 0.0);
+	assert_false(cop_control_allows(&control, &tenth)); /* it waits */
+	split.by = COP_CONTROL_KEPT;
+	for (int i = 0; i < 9; i++)
+		cop_control_note(&control, &split, 0.0);
+	assert_true(cop_control_allows(&control, &tenth) && control.kept == 9);
+	cop_control_end(&control, COP_CONTROL_POLICY, 0.0, NULL);
+	assert_int_equal(control.waiting, 0);
+	cop_control_end(&control, COP_CONTROL_POLICY, 0.0, NULL); /* of other terms, as it seems */
+	assert_int_equal(control.waiting, 0);
 }
 
 /* ---- the split ---- */
@@ -216,8 +312,8 @@ static bool suspects(uint64_t run, double promised, double truth, size_t units, 
 	cop_rng_init(&rng, SEED, 5000 + run);
 	cop_control_init(&control);
 	for (size_t t = 0; t < units; t++) {
-		cop_control_split split = { { promised, 0 }, (uint32_t)cop_rng_below(&rng, COP_CONTROL_PLACES),
-			cop_rng_unit(&rng) < truth };
+		cop_control_split split = { { promised, 0, 1.0 }, (uint32_t)cop_rng_below(&rng, COP_CONTROL_PLACES),
+			cop_rng_unit(&rng) < truth ? COP_CONTROL_HELD : COP_CONTROL_POLICY };
 		cop_control_note(&control, &split, (double)t);
 		ever |= exp(control.log_odds) >= COP_CONTROL_SUSPECT;
 	}
@@ -268,10 +364,10 @@ static void test_odds_are_those_of_the_mixture(void **state)
 	double held = 0.0, rest = 0.0;
 	cop_control_init(&control);
 	for (uint32_t t = 0; t < 500; t++) {
-		cop_control_split split = { { share, 0 }, t, t % 2 == 0 };
+		cop_control_split split = { { share, 0, 1.0 }, t, t % 2 == 0 ? COP_CONTROL_HELD : COP_CONTROL_POLICY };
 		cop_control_note(&control, &split, 0.0);
-		held += split.held;
-		rest += !split.held;
+		held += split.by == COP_CONTROL_HELD;
+		rest += split.by == COP_CONTROL_POLICY;
 	}
 	double wanted = lgamma(a + held) + lgamma(b + rest) - lgamma(100.0 + held + rest) - lgamma(a) - lgamma(b) +
 	                lgamma(100.0) - held * log(share) - rest * log1p(-share);
@@ -293,7 +389,7 @@ static void test_saved_figures_go_on_as_they_were(void **state)
 		cop_control_split split = split_of(0.3, t);
 		cop_control_note(&control, &split, (double)t);
 		if (t % 3 != 0)
-			cop_control_loss(&control, split.held, (double)t, (double)(t % 7) / 7.0);
+			end_with(&control, split.by, (double)t, (double)(t % 7) / 7.0);
 	}
 	cop_control_save(&control, &first);
 	cop_cursor_init(&cursor, first.data, first.length);
@@ -303,8 +399,8 @@ static void test_saved_figures_go_on_as_they_were(void **state)
 		cop_control_split split = split_of(0.3, t);
 		cop_control_note(&control, &split, (double)t);
 		cop_control_note(&back, &split, (double)t);
-		cop_control_loss(&control, split.held, (double)t, 0.5);
-		cop_control_loss(&back, split.held, (double)t, 0.5);
+		end_with(&control, split.by, (double)t, 0.5);
+		end_with(&back, split.by, (double)t, 0.5);
 	}
 	cop_bytes_clear(&first);
 	cop_control_save(&control, &first);
@@ -329,7 +425,7 @@ static void test_saved_nonsense_is_refused(void **state)
 	cop_control_split split = split_of(0.3, 4);
 	cop_control_init(&control);
 	cop_control_note(&control, &split, 1.0);
-	for (int k = 0; k < 9; k++) {
+	for (int k = 0; k < 13; k++) {
 		wrong = control;
 		switch (k) {
 		case 0:
@@ -356,6 +452,18 @@ static void test_saved_nonsense_is_refused(void **state)
 		case 7:
 			wrong.log_odds = (double)INFINITY;
 			break;
+		case 8:
+			wrong.terms.allowance = 1.5;
+			break;
+		case 9:
+			wrong.waiting = 2;
+			break;
+		case 10:
+			wrong.judged = 1;
+			break;
+		case 11:
+			wrong.high = -0.5;
+			break;
 		default:
 			cop_running_bound_add(&wrong.group[0].loss, 0.5, 0.0);
 			break; /* of one of the two */
@@ -379,6 +487,8 @@ int main(void)
 		cmocka_unit_test(test_interval_covers_the_gain_at_all_times_and_finds_its_sign),
 		cmocka_unit_test(test_gain_of_plain_means),
 		cmocka_unit_test(test_other_terms_begin_again),
+		cmocka_unit_test(test_policy_costs_no_more_than_its_allowance),
+		cmocka_unit_test(test_allowance_counts_what_is_not_told_as_lost),
 		cmocka_unit_test(test_split_is_suspected_when_it_is_not_the_promised_one),
 		cmocka_unit_test(test_units_count_once),
 		cmocka_unit_test(test_odds_are_those_of_the_mixture),

@@ -222,6 +222,7 @@ static void adjust(run *r, logged *l)
 		s->holdout = cop_rng_below(&r->rng, 4) == 0 ? 0.0 : 0.5 * cop_rng_unit(&r->rng);
 		s->has_baseline = cop_rng_below(&r->rng, 2) == 0;
 		s->baseline = (double)cop_rng_below(&r->rng, 2);
+		s->conservative = s->holdout > 0.0 && cop_rng_below(&r->rng, 2) == 0 ? cop_rng_unit(&r->rng) : 0.0;
 	}
 	l->settings = *s;
 	assert_int_equal(cop_model_adjust(r->model, s, NULL), COP_OK);
@@ -374,6 +375,7 @@ static void settings_of(cop_model_settings *s, size_t kind, unsigned variant)
 	s->holdout = holds ? 0.3 : 0.0;
 	s->has_baseline = variant % 2 != 0;
 	s->baseline = holds ? variant / 2 % 2 : 0.0;
+	s->conservative = holds && variant % 3 != 0 ? 0.4 : 0.0;
 }
 
 /* Whether the run had enough of everything. */

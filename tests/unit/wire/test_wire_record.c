@@ -116,9 +116,13 @@ static void any_split(cop_wire_record *r, cop_rng *rng)
 {
 	static const int64_t baselines[] = { -2, -1, 0, 1, ARMS - 1, UINT32_MAX };
 	r->split = cop_rng_below(rng, 3) == 0;
-	if (r->split)
-		r->split_by = (cop_wire_split){ 1.0 - 0.999 * cop_rng_unit(rng) - 1e-9,
-			baselines[cop_rng_below(rng, 6)], (uint32_t)cop_rng_below(rng, 65536) };
+	if (!r->split)
+		return;
+	r->split_by = (cop_wire_split){ .share = 1.0 - 0.999 * cop_rng_unit(rng) - 1e-9,
+		.baseline = baselines[cop_rng_below(rng, 6)],
+		.allowance = cop_rng_below(rng, 2) == 0 ? 1.0 : cop_rng_unit(rng),
+		.place = (uint32_t)cop_rng_below(rng, 65536) };
+	r->split_by.kept = r->split_by.allowance < 1.0 && cop_rng_below(rng, 2) == 0;
 }
 
 /* What a record ended beside its own decision; an expiry ended something. */
@@ -278,6 +282,8 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->split, b->split);
 	assert_true(same_bits(a->split_by.share, b->split_by.share) && a->split_by.baseline == b->split_by.baseline);
 	assert_int_equal(a->split_by.place, b->split_by.place);
+	assert_true(!a->split ||
+	            (same_bits(a->split_by.allowance, b->split_by.allowance) && a->split_by.kept == b->split_by.kept));
 	assert_int_equal(a->u, b->u);
 	assert_true(a->rev == b->rev && a->count == b->count);
 	assert_true(a->promotion == b->promotion && a->crc == b->crc);

@@ -318,6 +318,7 @@ static const limit limits[] = {
 	{ MODEL, "unheard_bytes", "1023B", "1KiB", "64GiB", "68719476737B", "from 1KiB to 64GiB" },
 	{ MODEL, "unheard_age", "999us", "1ms", "1d", "86400001ms", "from 1ms to 1d" },
 	{ MODEL, "holdout", "-1e-9", "0", "0.99", "1", "from 0 to 0.99" },
+	{ MODEL "holdout = 0.5 ", "conservative", "-1e-9", "0", "1e100", "1.001e100", "from 0 to 1e+100" },
 	{ MODEL "holdout = 0.5 ", "baseline", "-1", "0", "1", NULL, "uniform, caller or a number from 0 to 9999" },
 	{ MODEL, "explain_keep", "-1", "0", "65536", "65537", "from 0 to 65536" },
 	{ MODEL, "names_bytes", NULL, "0B", "4GiB", "4294967297B", "from 0B to 4GiB" },
