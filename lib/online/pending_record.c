@@ -36,6 +36,11 @@ static size_t comparison_size(unsigned flags)
 	return flags & COP_PENDING_MEASURED ? sizeof(comparison) : flags & COP_PENDING_COMPARED ? without : 0;
 }
 
+#define SAVED_KIND 7
+#define SAVED_KEPT 128 /* of the length, which is 64 at most */
+
+static uint8_t kind_of(const cop_pending_record *r) { return (uint8_t)((r->id_kind & COP_PENDING_KIND) + 1); }
+
 static unsigned flags_of(const cop_pending_record *r)
 {
 	return r->flags | (r->id_kind & COP_PENDING_MASKED_HERE ? COP_PENDING_MASKED : 0u) |
@@ -338,22 +343,24 @@ void cop_pending_record_view(
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id)
 {
 	memset(id, 0, sizeof *id);
-	id->kind = (r->id_kind & COP_PENDING_KIND) + 1;
+	id->kind = kind_of(r);
 	id->length = r->id_length;
 	memcpy(id->bytes, id_at(shape, r), r->id_length);
 }
 
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id)
 {
-	return (r->id_kind & COP_PENDING_KIND) + 1 == id->kind && r->id_length == id->length &&
+	return kind_of(r) == id->kind && r->id_length == id->length &&
 	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
 }
 
-/* Saved as it lies in memory, but for the chains. */
+/* Saved as it lies in memory, but for the chains and the id's kind: whole, in three bits, which leaves the length's first
+ * bit for a kept one. */
 void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes)
 {
-	cop_bytes_put_u8(bytes, r->id_kind);
-	cop_bytes_put_u8(bytes, r->id_length);
+	bool kept = (r->id_kind & COP_PENDING_KEPT) != 0;
+	cop_bytes_put_u8(bytes, (uint8_t)((r->id_kind & ~(COP_PENDING_KEPT | COP_PENDING_KIND)) | kind_of(r)));
+	cop_bytes_put_u8(bytes, (uint8_t)(r->id_length | (kept ? SAVED_KEPT : 0)));
 	cop_bytes_put(bytes, id_at(shape, r), r->id_length);
 	cop_bytes_put_u8(bytes, r->flags);
 	cop_bytes_put_u8(bytes, (uint8_t)r->u);
@@ -373,11 +380,14 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 static cop_err load_id(cop_cursor *cursor, cop_event_id *id, unsigned *beside)
 {
 	uint8_t kind = cop_cursor_u8(cursor);
-	*beside = kind & ~(unsigned)COP_PENDING_KIND;
-	kind = (kind & COP_PENDING_KIND) + 1;
+	*beside = kind & ~(unsigned)SAVED_KIND;
+	kind &= SAVED_KIND;
 	uint8_t length = cop_cursor_u8(cursor);
+	*beside |= length & SAVED_KEPT ? COP_PENDING_KEPT : 0u;
+	length &= (uint8_t)~SAVED_KEPT;
 	const uint8_t *bytes = cop_cursor_take(cursor, length);
-	if (bytes == NULL || !cop_event_id_from_bytes(id, (cop_event_id_kind)kind, bytes, length))
+	if (bytes == NULL || kind < COP_EVENT_ID_STRING || kind > COP_EVENT_ID_NEGATIVE ||
+	        !cop_event_id_from_bytes(id, (cop_event_id_kind)kind, bytes, length))
 		return COP_EFORMAT;
 	return COP_OK;
 }

@@ -190,6 +190,7 @@ static cop_model *model_of(const model_seed *seed)
 	set.reward = seed->reward;
 	set.reward_window = 10.0;
 	set.holdout = strstr(seed->name, "held") != NULL ? 0.5 : 0.0;
+	set.conservative = set.holdout > 0.0 && seed->shadow != NONE ? 0.9 : 0.0;
 	if (seed->features == 0) {
 		set.learner.bits = SPARSE_BITS;
 		set.learner.max_nonzeros = SPARSE_VALUES;

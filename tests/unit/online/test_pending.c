@@ -117,6 +117,7 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	assert_int_equal(e->losses, w->entry.losses);
 	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
 	assert_int_equal(e->observed, w->entry.observed);
+	assert_true(e->split == w->entry.split && e->kept == w->entry.kept);
 	assert_int_equal(e->owner, w->entry.owner);
 	assert_true(e->own_p == w->entry.own_p);
 	check_decision(&e->decision, &w->entry.decision);
@@ -139,7 +140,7 @@ static size_t observed_of(const reference *ref)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < ref->count; i++)
-		count += ref->items[i].entry.observed;
+		count += ref->items[i].entry.observed && !ref->items[i].entry.split;
 	return count;
 }
 
@@ -227,6 +228,8 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	w->entry.unheard = cop_rng_below(rng, 2) != 0;
 	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
 	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
+	w->entry.split = shape->arms > 0 && cop_rng_below(rng, 3) == 0;
+	w->entry.kept = w->entry.split && w->entry.observed && cop_rng_below(rng, 2) != 0;
 	w->entry.owner = owners[cop_rng_below(rng, OWNERS)];
 	row_random(&w->x, rng, D, 0.4, 0);
 	row_random(&w->a, rng, shape->candidate_d, 0.4, 0);
