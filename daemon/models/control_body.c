@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "daemon/common/exposition.h"
+#include "daemon/models/arm_label.h"
 #include "wire/wire_put.h"
 
 static const char *const groups[] = { "policy", "control" };
@@ -79,6 +80,29 @@ static void put_group(const cop_model_slot *slot, const cop_control_figures *gro
 	cop_wire_put_map_close(out, map);
 }
 
+/* A map for each arm, in their order. */
+static void put_arms(const cop_model_slot *slot, cop_bytes *out)
+{
+	const cop_constant_arms *arms = cop_model_constant_arms(slot->model);
+	if (arms->count == 0)
+		return;
+	cop_wire_put_text(out, "arms");
+	cop_wire_put_array(out, arms->count);
+	for (size_t k = 0; k < arms->count; k++) {
+		cop_constant_gain is;
+		cop_constant_arms_get(arms, k, &is);
+		size_t map = cop_wire_put_map_open(out);
+		if (k < slot->config->arm_name_list.count)
+			cop_wire_put_key_text(out, "arm", slot->config->arm_name_list.items[k]);
+		cop_wire_put_key_unsigned(out, "losses", is.losses);
+		cop_wire_put_key_double(out, "effective_sample_size", is.effective);
+		put_known(out, "gain", scaled(slot, is.gain, true));
+		put_known(out, "low", scaled(slot, is.low, true));
+		put_known(out, "high", scaled(slot, is.high, true));
+		cop_wire_put_map_close(out, map);
+	}
+}
+
 void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_control_summary is;
@@ -97,6 +121,7 @@ void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
 		cop_wire_put_text(out, groups[g]);
 		put_group(slot, &is.group[g], out);
 	}
+	put_arms(slot, out);
 	if (control->terms.allowance < 1.0)
 		cop_wire_put_key_double(out, "conservative", scaled(slot, control->terms.allowance, true));
 	cop_wire_put_key_unsigned(out, "kept", is.kept);
@@ -194,6 +219,27 @@ static void put_families(
 	}
 }
 
+static const shown constants[] = {
+	{ NULL, "coppice_constant_gain", "By how much the policy's mean loss is below that of the arm alone.",
+	        offsetof(cop_constant_gain, gain) },
+	{ NULL, "coppice_constant_gain_low", "Lower end of that gain's 95 % interval, good at all times at once.",
+	        offsetof(cop_constant_gain, low) },
+	{ NULL, "coppice_constant_gain_high", "Upper end of that gain's 95 % interval.",
+	        offsetof(cop_constant_gain, high) },
+};
+
+static void put_constant(const cop_model_slot *slot, const shown *row, cop_bytes *out)
+{
+	char labels[COP_ARM_LABEL_ROOM];
+	const cop_constant_arms *arms = cop_model_constant_arms(slot->model);
+	for (size_t k = 0; is_used(slot) && k < arms->count; k++) {
+		cop_constant_gain is;
+		cop_constant_arms_get(arms, k, &is);
+		cop_arm_label(slot, k, labels);
+		cop_exposition_number(out, row->metric, labels, scaled(slot, figure(&is, row), true));
+	}
+}
+
 void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 {
 	put_families(models, counts, ROWS(counts), put_count, out);
@@ -201,6 +247,11 @@ void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 	put_families(models, losses, ROWS(losses), put_loss, out);
 	put_families(models, gains, ROWS(gains), put_gain, out);
 	put_families(models, odds, ROWS(odds), put_odds, out);
+	for (size_t i = 0; i < ROWS(constants); i++) {
+		cop_exposition_family(out, constants[i].metric, constants[i].help);
+		for (size_t m = 0; m < models->count; m++)
+			put_constant(&models->items[m], &constants[i], out);
+	}
 }
 
 /* ---- the log ---- */

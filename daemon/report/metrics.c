@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/exposition.h"
 #include "daemon/models/apprentice_body.h"
+#include "daemon/models/arm_label.h"
 #include "daemon/models/control_body.h"
 #include "daemon/report/counter_tables.h"
 #include "online/model_shadow.h"
@@ -118,19 +119,13 @@ static const model_family model_families[] = {
 static void put_arms(const cop_model_table *models, cop_bytes *out)
 {
 	static const char name[] = "coppice_arm_decisions_total";
-	char arm[COP_CONFIG_LISTED_NAME * COP_EXPOSITION_ESCAPED + 1], labels[LABELS + sizeof arm];
+	char labels[COP_ARM_LABEL_ROOM];
 	cop_exposition_family(out, name, "New decisions, by arm; of models with 256 arms at most.");
-	for (size_t m = 0; m < models->count; m++) {
-		const cop_model_slot *slot = &models->items[m];
-		const cop_config_list *names = &slot->config->arm_name_list;
-		for (size_t i = 0; i < slot->counted_arms; i++) {
-			(void)snprintf(arm, sizeof arm, "%zu", i);
-			if (i < names->count)
-				cop_exposition_escape(names->items[i], arm);
-			(void)snprintf(labels, sizeof labels, "model=\"%s\",arm=\"%s\"", slot->name, arm);
-			cop_exposition_whole(out, name, labels, slot->arm_decisions[i]);
+	for (size_t m = 0; m < models->count; m++)
+		for (size_t i = 0; i < models->items[m].counted_arms; i++) {
+			cop_arm_label(&models->items[m], i, labels);
+			cop_exposition_whole(out, name, labels, models->items[m].arm_decisions[i]);
 		}
-	}
 }
 
 /* ---- refits ---- */

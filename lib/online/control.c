@@ -102,9 +102,10 @@ static bool same_terms(const cop_control_terms *a, const cop_control_terms *b)
 	return a->share == b->share && a->baseline == b->baseline && a->allowance == b->allowance;
 }
 
-void cop_control_note(cop_control *control, const cop_control_split *split, double now)
+bool cop_control_note(cop_control *control, const cop_control_split *split, double now)
 {
-	if (!same_terms(&control->terms, &split->terms)) {
+	bool begins = !same_terms(&control->terms, &split->terms);
+	if (begins) {
 		cop_control_init(control);
 		control->terms = split->terms;
 		control->since = now;
@@ -118,6 +119,7 @@ void cop_control_note(cop_control *control, const cop_control_split *split, doub
 	if ((*seen & bit) == 0)
 		count_unit(control, split->by == COP_CONTROL_HELD);
 	*seen |= bit;
+	return begins;
 }
 
 bool cop_control_allows(const cop_control *control, const cop_control_terms *terms)

@@ -96,8 +96,8 @@ typedef struct cop_control {
 } cop_control;
 
 void cop_control_init(cop_control *control);
-/* A decision; others than the last one's terms begin again. */
-void cop_control_note(cop_control *control, const cop_control_split *split, double now);
+/* A decision; other terms than the last one's begin again, which it returns. */
+bool cop_control_note(cop_control *control, const cop_control_split *split, double now);
 /* Whether the policy may decide the next one under these terms. */
 bool cop_control_allows(const cop_control *control, const cop_control_terms *terms);
 /* A decision that was made at `decided` ended, with this loss in [0, 1] or (NULL) without; one before the terms of now

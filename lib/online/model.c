@@ -168,6 +168,8 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 		model->set.learner.delta_floor *= settings->value_high - settings->value_low;
 		err = make_pending(model);
 	}
+	if (err == COP_OK) /* of models of arms */
+		err = cop_constant_arms_init(&model->constant, model->learner->settings.arms);
 	if (err == COP_OK)
 		err = cop_learner_explanation_init(model->learner, &model->fresh);
 	if (err == COP_OK)
@@ -193,6 +195,7 @@ void cop_model_free(cop_model *model)
 	cop_explanation_fini(&model->fresh);
 	cop_bytes_fini(&model->ended.items);
 	cop_pending_free(model->pending);
+	cop_constant_arms_fini(&model->constant);
 	cop_learner_free(model->learner);
 	cop_learner_free(model->shadow.learner);
 	cop_mem_free(model);
@@ -203,6 +206,7 @@ cop_learner *cop_model_learner(cop_model *model) { return model->learner; }
 const cop_model_counters *cop_model_get_counters(const cop_model *model) { return &model->counters; }
 const cop_model_maker *cop_model_made_by(const cop_model *model) { return &model->made_by; }
 const cop_control *cop_model_control(const cop_model *model) { return &model->control; }
+const cop_constant_arms *cop_model_constant_arms(const cop_model *model) { return &model->constant; }
 size_t cop_model_pending(const cop_model *model) { return cop_pending_count(model->pending); }
 size_t cop_model_pending_bytes(const cop_model *model) { return cop_pending_bytes(model->pending); }
 

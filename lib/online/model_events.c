@@ -67,11 +67,19 @@ static cop_control_by maker_of(const cop_pending_entry *entry)
 	return entry->kept ? COP_CONTROL_KEPT : COP_CONTROL_HELD;
 }
 
+static void count_loss(cop_model *model, const cop_pending_entry *entry, double loss)
+{
+	const cop_control_by by = maker_of(entry);
+	cop_control_end(&model->control, by, entry->time, &loss);
+	if (by == COP_CONTROL_POLICY && entry->time >= model->control.since)
+		cop_constant_arms_add(&model->constant, entry->decision.arm, entry->decision.p, entry->mask, loss);
+}
+
 cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
 	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
 	if (err == COP_OK && entry->split)
-		cop_control_end(&model->control, maker_of(entry), entry->time, &scaled[0]);
+		count_loss(model, entry, scaled[0]);
 	else if (err == COP_OK && entry->observed)
 		cop_apprentice_weigh(&model->apprentice, entry->decision.p, entry->own_p, scaled[0]);
 	return err;
@@ -219,6 +227,20 @@ static void name_explanation(cop_model *model, uint32_t handle)
 	model->kept_next = (model->kept_next + 1) % model->kept_count;
 }
 
+/* Whether the mask excludes an arm, and nobody keeps which. */
+static bool hides_arms(const cop_model *model, const uint8_t *mask)
+{
+	return mask != NULL && !model->learner->class->masks && memchr(mask, 0, model->learner->settings.arms) != NULL;
+}
+
+static void count_decision(
+        cop_model *model, const cop_model_context *context, const cop_control_split *split, double now)
+{
+	if (cop_control_note(&model->control, split, now))
+		cop_constant_arms_clear(&model->constant);
+	model->constant.unsure |= model->constant.count > 0 && hides_arms(model, context->mask);
+}
+
 /* What the decision left in the learner's workspaces is asked for first: making room may teach. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
         const double *own_p, const cop_control_split *split, const cop_wire_settled *settled)
@@ -255,7 +277,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	model->counters.decisions++;
 	model->counters.greedy += decision->greedy;
 	if (split != NULL)
-		cop_control_note(&model->control, split, now);
+		count_decision(model, context, split, now);
 	else if (own_p != NULL)
 		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
 	cop_model_forget_old(model, now);

@@ -206,6 +206,7 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	if (model->control.terms.share > 0.0) {
 		mark = cop_section_file_begin_section(bytes, "control", CONTROL_VERSION);
 		cop_control_save(&model->control, bytes);
+		cop_constant_arms_save(&model->constant, bytes);
 		cop_section_file_end_section(bytes, mark);
 	}
 }
@@ -355,6 +356,8 @@ static cop_err load_apprentice(cop_model *model, const cop_section_file *file)
 static cop_err load_control_section(cop_model *model, cop_cursor *cursor)
 {
 	cop_control_load(&model->control, cursor);
+	if (cursor->err == COP_OK)
+		cop_constant_arms_load(&model->constant, cursor);
 	return cursor->err;
 }
 
@@ -362,6 +365,7 @@ static cop_err load_control(cop_model *model, const cop_section_file *file)
 {
 	cop_model_section section;
 	cop_control_init(&model->control);
+	cop_constant_arms_clear(&model->constant);
 	cop_err err = cop_section_file_find(file, "control", 0, CONTROL_VERSION, &section);
 	if (err == COP_OK)
 		return load_named(model, file, "control", CONTROL_VERSION, load_control_section);

@@ -35,6 +35,7 @@ struct cop_model {
 	cop_shadow shadow;
 	cop_apprentice apprentice;
 	cop_control control;
+	cop_constant_arms constant;
 	cop_model_maker made_by;
 	/* Of the last event: waiting decisions that it ended beside its own, and whether its own waited. */
 	struct {

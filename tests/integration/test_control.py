@@ -6,7 +6,8 @@ import re
 
 import pytest
 from bandit_logs import coppice
-from conftest import model
+from conftest import free_port, model, section
+from test_metrics import Pages
 
 NAMES = ["left", "middle", "right"]
 
@@ -138,10 +139,34 @@ def test_gain_is_told(daemon):
     assert is_["control"]["mean_loss"] == 9.0 and is_["policy"]["mean_loss"] < 4
     assert is_["gain"] == pytest.approx(is_["control"]["mean_loss"] - is_["policy"]["mean_loss"])
     assert is_["control"]["losses"] == is_["control"]["decisions"] and not is_["suspicious"]
+    arms = is_["arms"]
+    assert [arm["losses"] for arm in arms] == [is_["policy"]["losses"]] * 3
+    assert all(arm["low"] <= arm["gain"] <= arm["high"] for arm in arms) and arms[2]["gain"] < 0.5 < arms[0]["gain"]
+    assert all(0 < arm["effective_sample_size"] <= 1500 for arm in arms)
     assert is_["units"] <= 1500 and 0.3 < is_["units_held"] / is_["units"] < 0.5
     one.logged("event=gain_sure")
     line = [line for line in one.log().splitlines() if "event=gain_sure" in line]
     assert len(line) == 1 and re.search(r"model=m gain=\d", line[0])
+
+
+def test_arms_have_their_names_and_masks_their_effect(daemon, tmp_path):
+    names = tmp_path / "arms"
+    names.write_text("\n".join(NAMES) + "\n")
+    port = free_port()
+    one = daemon(model(holdout=0.1, arm_names=names) + model("d", learner="dgt", holdout=0.1) +
+                 section("http", {"listen": f"127.0.0.1:{port}"}))
+    client = one.client()
+    for name in ("m", "d"):
+        for i in range(50):
+            mask = [i % 4 != 0, True, True]
+            action = client.ok("decide", name, {"id": i, "x": [0, 1, 0], "mask": mask})
+            client.feedback(name, i, 0.25 * action["a"])
+    arms = client.model("m")["holdout"]["arms"]
+    assert [arm["arm"] for arm in arms] == NAMES and arms[0]["losses"] < arms[1]["losses"] == arms[2]["losses"]
+    assert all(arm["gain"] is None for arm in client.model("d")["holdout"]["arms"])
+    page = Pages(port).samples()
+    assert page['coppice_constant_gain{model="m",arm="left"}'] == pytest.approx(arms[0]["gain"])
+    assert page['coppice_constant_gain{model="d",arm="1"}'] != page['coppice_constant_gain{model="d",arm="1"}']  # NaN
 
 
 def test_other_baseline_begins_again(daemon):

@@ -11,7 +11,7 @@
 
 static const char conf[] = "state_dir = \"x\"\n"
                            "sockets { requests = { \"tcp://127.0.0.1:5590\" } }\n"
-                           "model \"a\" { features = 2 arms = 2 }\n"
+                           "model \"a\" { features = 2 arms = 2 holdout = 0.5 }\n"
                            "model \"b.c-d_9\" { learner = \"value\" features = 2 }\n";
 
 /* What the page is of. */
@@ -22,6 +22,19 @@ typedef struct page_server {
 	cop_report report;
 	cop_config *config;
 } page_server;
+
+/* Figures of a control group are there from the first decision on. */
+static void decide_once(cop_model *model)
+{
+	static const float values[] = { 0.5f, 1.0f };
+	const cop_row x = { .d = 2, .dense = values };
+	cop_event_id id;
+	cop_decision decision;
+	bool repeated;
+	cop_event_id_from_unsigned(&id, 1);
+	const cop_model_context context = { .id = &id, .x = &x };
+	assert_int_equal(cop_model_decide(model, &context, 1.0, &decision, &repeated), COP_OK);
+}
 
 static int server_start(void **state)
 {
@@ -37,6 +50,7 @@ static int server_start(void **state)
 	server.durable.config = server.config;
 	if (err != COP_OK || cop_model_table_init(&server.durable.models, server.config, &diag) != COP_OK)
 		return -1;
+	decide_once(server.durable.models.items[0].model);
 	cop_metrics_begin(&server.durable.models);
 	*state = &server;
 	return 0;

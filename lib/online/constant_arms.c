@@ -1,0 +1,99 @@
+/* Propensities are bounded from below by what a double can invert, not by the caller: a weight beyond MOST counts as MOST,
+ * which only moves the ends outward. */
+#include "online/constant_arms.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+
+#define MOST  1e11 /* a weight */
+#define LEAST (-1.0)
+#define LEVEL (COP_CONSTANT_ARMS_RISK / 2.0)
+
+cop_err cop_constant_arms_init(cop_constant_arms *arms, size_t count)
+{
+	*arms = (cop_constant_arms){ .count = count <= COP_CONSTANT_ARMS_MOST ? count : 0 };
+	arms->arm = cop_mem_alloc(arms->count, sizeof *arms->arm);
+	if (arms->arm == NULL)
+		return COP_ENOMEM;
+	cop_constant_arms_clear(arms);
+	return COP_OK;
+}
+
+void cop_constant_arms_fini(cop_constant_arms *arms)
+{
+	cop_mem_free(arms->arm);
+	*arms = (cop_constant_arms){ .count = 0 };
+}
+
+void cop_constant_arms_clear(cop_constant_arms *arms)
+{
+	arms->unsure = false;
+	for (size_t k = 0; k < arms->count; k++) {
+		arms->arm[k] = (cop_constant_arm){ .weight = 0.0 };
+		cop_running_bound_init(&arms->arm[k].over, LEAST, 1.0);
+		cop_running_bound_init(&arms->arm[k].under, LEAST, 1.0);
+	}
+}
+
+void cop_constant_arms_add(cop_constant_arms *arms, uint32_t arm, double p, const uint8_t *mask, double loss)
+{
+	for (size_t k = 0; k < arms->count; k++) {
+		if (mask != NULL && mask[k] == 0)
+			continue;
+		cop_constant_arm *one = &arms->arm[k];
+		double w = k == arm ? fmin(1.0 / p, MOST) : 0.0;
+		cop_running_bound_add(&one->over, (w - 1.0) * loss, LEAST);
+		cop_running_bound_add(&one->under, (w - 1.0) * (1.0 - loss), LEAST);
+		one->weight += w;
+		one->square += w * w;
+	}
+}
+
+void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out)
+{
+	const cop_constant_arm *one = &arms->arm[k];
+	*out = (cop_constant_gain){
+		.losses = one->over.n,
+		.effective = one->square > 0.0 ? one->weight * one->weight / one->square : 0.0,
+		.gain = (double)NAN,
+		.low = (double)NAN,
+		.high = (double)NAN,
+	};
+	if (one->over.n == 0 || arms->unsure)
+		return;
+	out->low = cop_running_bound_low(&one->over, LEVEL);
+	out->high = -cop_running_bound_low(&one->under, LEVEL);
+	out->gain = fmin(fmax(cop_running_bound_mean(&one->over), out->low), out->high);
+}
+
+void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out)
+{
+	cop_bytes_put_u64(out, arms->count);
+	cop_bytes_put_u8(out, arms->unsure);
+	for (size_t k = 0; k < arms->count; k++) {
+		cop_running_bound_save(&arms->arm[k].over, out);
+		cop_running_bound_save(&arms->arm[k].under, out);
+		cop_bytes_put_f64(out, arms->arm[k].weight);
+		cop_bytes_put_f64(out, arms->arm[k].square);
+	}
+}
+
+void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
+{
+	cop_constant_arms_clear(arms);
+	if (cop_cursor_u64(in) != arms->count && in->err == COP_OK)
+		in->err = COP_EFORMAT;
+	arms->unsure = cop_cursor_u8(in) != 0;
+	for (size_t k = 0; k < arms->count && in->err == COP_OK; k++) {
+		cop_constant_arm *one = &arms->arm[k];
+		cop_running_bound_load(&one->over, in);
+		cop_running_bound_load(&one->under, in);
+		one->weight = cop_cursor_f64(in);
+		one->square = cop_cursor_f64(in);
+		bool sound = one->over.n == one->under.n && one->weight >= 0.0 && one->square >= 0.0 &&
+		             isfinite(one->weight) && isfinite(one->square);
+		if (in->err == COP_OK && !sound)
+			in->err = COP_EFORMAT;
+	}
+}
