@@ -59,7 +59,7 @@ class AsyncClient:
         """An action for the context x. Without an id one is made, which the action has. observed: (action,
         propensity) of the system that decides, for a model that is an apprentice or whose baseline is the caller.
         unit: whom it is for, by which the control group is split."""
-        more = {"mask": mask, "probabilities": probabilities, "defer": defer, "t": t, "unit": unit}
+        more: Body = {"mask": mask, "probabilities": probabilities, "defer": defer, "t": t, "unit": unit}
         more.update(_messages.observed(observed))
         return Action(await self._ask(_requests.decide(self._new_id, model, x, None, id, more, timeout)))
 
@@ -82,8 +82,8 @@ class AsyncClient:
     ) -> Action:
         """One of the candidates, each with features as x has, and perhaps a name, by which mask may list those that are
         eligible. order: all of them, best first, too."""
-        more = {"names": names, "mask": mask, "order": order, "probabilities": probabilities, "defer": defer, "t": t}
-        more.update(_messages.observed(observed), unit=unit)
+        more: Body = {"names": names, "mask": mask, "order": order, "probabilities": probabilities, "defer": defer}
+        more.update(_messages.observed(observed), t=t, unit=unit)
         return Action(await self._ask(_requests.decide(self._new_id, model, x, candidates, id, more, timeout)))
 
     async def feedback(
