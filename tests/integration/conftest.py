@@ -7,6 +7,7 @@ until a deadline.
 """
 
 import os
+import random
 import re
 import signal
 import socket
@@ -36,10 +37,23 @@ def wait_for(condition, what, deadline=DEADLINE):
         time.sleep(0.002)  # only the pace of polling
 
 
+GIVEN = set()  # ports
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Each once. Below the ports that the system gives to outgoing connections, by chance: tests run side by side."""
+    chance = random.SystemRandom()
+    while True:
+        port = chance.randrange(12000, 32000)
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # one that was closed lately is free
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in GIVEN:
+            GIVEN.add(port)
+            return port
 
 
 def program(name):
