@@ -306,7 +306,7 @@ static void put_text(cop_bytes *out, const cop_setting_style *style, const char 
 static const char *word_of(const cop_setting *o, const cop_setting_maybe *maybe)
 {
 	size_t word = 0;
-	while (word < maybe->value && o->words[word + 1] != NULL)
+	while ((double)word < maybe->value && o->words[word + 1] != NULL)
 		word++;
 	return o->words[word];
 }
