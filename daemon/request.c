@@ -10,6 +10,7 @@
 #include "daemon/refit/refit_body.h"
 #include "daemon/reload.h"
 #include "daemon/report/explain_body.h"
+#include "daemon/report/history_body.h"
 #include "daemon/report/status_body.h"
 #include "daemon/serve/permit.h"
 #include "wire/wire_context.h"
@@ -132,6 +133,15 @@ static cop_err status(request *r, cop_wire_fault *fault)
 	return err;
 }
 
+static cop_err history(request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err == COP_OK)
+		cop_history_body_put(&r->server->report, r->model, &seq, &r->server->serving.reply);
+	return err;
+}
+
 static cop_err checkpoint(request *r, cop_wire_fault *fault)
 {
 	cop_durability *durable = &r->server->durable;
@@ -193,6 +203,7 @@ static const verb verbs[] = {
 	{ "activate", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
 	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
 	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
+	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },
 	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
 	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
 	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit },
@@ -215,7 +226,7 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, status, checkpoint, reload, refit, promote, rollback or freeze",
+	        "explain, status, history, checkpoint, reload, refit, promote, rollback or freeze",
 	        clean);
 	return NULL;
 }

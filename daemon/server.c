@@ -23,6 +23,7 @@
 #define TURN_SHARE   64  /* the part of queue_limit that a turn's answers may take */
 #define IDLE_MS      100 /* longest wait: reward windows end at most this late */
 #define ASIDES       16  /* turns between looks at signals and subscriptions while messages keep coming */
+#define TICK_SECONDS 0.5 /* between looks at what the models did */
 #define LAST_SECONDS 2.0 /* at the stop, for messages that had arrived */
 
 static cop_err open_http(cop_server *server, cop_diag *diag)
@@ -199,6 +200,10 @@ static void take_timers(cop_server *server)
 	double now = 1e-9 * (double)server->serving.mark; /* late by a wait at most */
 	cop_durability_turn(&server->durable, now);
 	cop_refits_turn(&server->refits, now);
+	if (now >= server->next_tick) {
+		cop_model_table_tick(&server->durable.models, now);
+		server->next_tick = now + TICK_SECONDS;
+	}
 	cop_drop_report_look(&server->drops, &server->serving, now);
 	(void)cop_notify_tick(&server->notify, server->serving.mark / 1000);
 }
@@ -247,6 +252,7 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	cop_log_line(server->log, COP_LOG_NOTICE, "serving", "models=%zu checkpoint=%" PRIu64,
 	        server->durable.models.count, server->durable.checkpoint.sequence);
 	cop_metrics_begin(&server->durable.models);
+	cop_model_table_begin(&server->durable.models, cop_clock_monotonic());
 	cop_http_set_phase(server->http, COP_HTTP_SERVING);
 	cop_notify_init(&server->notify, cop_clock_monotonic_us());
 	cop_notify_ready("serving");

@@ -26,9 +26,10 @@ typedef struct cop_server {
 	cop_report report;
 	cop_drop_report drops;
 	cop_notify notify;
-	size_t budget; /* messages of one socket that a turn takes */
-	bool behind;   /* more reward windows may be over than a turn ended */
-	int signals;   /* readable when a signal came */
+	double next_tick; /* monotonic seconds */
+	size_t budget;    /* messages of one socket that a turn takes */
+	bool behind;      /* more reward windows may be over than a turn ended */
+	int signals;      /* readable when a signal came */
 	bool stop;
 } cop_server;
 

@@ -44,7 +44,7 @@ HOMES = [
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"zmq(_utils)?\.h", ["daemon/", "clients/c/"]),
     (r"microhttpd\.h", ["daemon/common/http", "daemon/api/"]),
-    (r"gnutls/.*", ["daemon/config/certificate", "daemon/api/api_tls"]),
+    (r"gnutls/.*", ["daemon/config/certificate", "daemon/api/api_tls", "daemon/api/api_session"]),
     (r"(sys/)?syslog\.h", ["daemon/common/log"]),
     (r"confuse\.h", ["daemon/config/"]),
     (r"systemd/.*", ["daemon/common/notify"]),

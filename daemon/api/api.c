@@ -35,6 +35,8 @@
 #define WAIT_MS          1000
 #define SWALLOWED        (64u << 20) /* bytes of a body beyond its limit until the connection ends */
 #define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define LOGIN_RATE       1.0 /* lines of the log a second */
+#define LOGIN_BURST      20.0
 #define HELD_SHARE       8 /* the part of queue_limit that bodies may take */
 
 typedef struct api_slot {
@@ -61,6 +63,7 @@ struct cop_api {
 	cop_api_gate gate;
 	cop_api_tls tls;
 	cop_log *log;
+	cop_log_limiter limiter; /* of who logs in to the page */
 	cop_api_link link;
 	api_listener listeners[COP_CONFIG_LISTENERS];
 	size_t listener_count;
@@ -113,6 +116,15 @@ static api_slot *find_slot(const cop_api *api, uint64_t number)
 
 /* ---- answers ---- */
 
+static enum MHD_Result add_page_headers(struct MHD_Response *response, const cop_api_page_part *part)
+{
+	const char *const *pair = cop_api_page_headers;
+	enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, part->type);
+	for (; pair[0] != NULL && result == MHD_YES; pair += 2)
+		result = MHD_add_response_header(response, pair[0], pair[1]);
+	return result;
+}
+
 static enum MHD_Result respond(cop_api *api, api_slot *slot)
 {
 	cop_api_request *r = &slot->request;
@@ -123,11 +135,15 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 	if (response == NULL)
 		return MHD_NO;
 	enum MHD_Result result = MHD_YES;
-	if (r->status != MHD_HTTP_UNAUTHORIZED) /* strangers are told nothing */
+	if (!r->stranger) /* who are told nothing */
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_SERVER, "coppiced/" COP_VERSION);
-	if (r->answer.length > 0 && result == MHD_YES)
+	if (r->page != NULL && result == MHD_YES)
+		result = add_page_headers(response, r->page);
+	else if (r->answer.length > 0 && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 		        plain ? "application/json" : "application/problem+json");
+	if (r->cookie[0] != '\0' && result == MHD_YES)
+		result = MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, r->cookie);
 	if (r->allow != NULL && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
 	if (r->status == MHD_HTTP_UNAUTHORIZED && result == MHD_YES)
@@ -203,12 +219,25 @@ static void set_busy(api_slot *slot, bool busy)
 		connection->busy = busy;
 }
 
+/* Without a verb. */
+static void answer_here(cop_api *api, cop_api_request *r)
+{
+	if (r->route->shown == COP_API_VERSION || r->route->shown == COP_API_PAGE)
+		cop_api_request_answer(r);
+	else
+		cop_api_gate_answer(&api->gate, r);
+	if (r->route->shown == COP_API_LOGIN)
+		cop_log_limited(api->log, &api->limiter, cop_clock_monotonic_us(),
+		        r->status < 400 ? COP_LOG_NOTICE : COP_LOG_WARNING, "page_login", "name=\"%s\" done=%s",
+		        r->client, r->status < 400 ? "yes" : "no");
+}
+
 /* The request is whole: its verb goes to the loop, or it has its answer. */
 static void ask(cop_api *api, api_slot *slot)
 {
 	cop_api_request *r = &slot->request;
-	if (r->route->shown == COP_API_VERSION) {
-		cop_api_request_answer(r);
+	if (r->route->verb[0] == '\0') {
+		answer_here(api, r);
 		return;
 	}
 	const size_t length = r->body.length;
@@ -459,12 +488,14 @@ cop_err cop_api_open(
 	api->wake = -1;
 	api->link.fd = -1;
 	api->log = log;
+	cop_log_limiter_init(&api->limiter, LOGIN_RATE, LOGIN_BURST);
 	api->body_limit = config->message_limit;
 	api->held_limit = config->queue_limit / HELD_SHARE;
 	cop_bytes_init(&api->work);
-	cop_api_gate_init(&api->gate, config);
+	cop_err err = cop_api_gate_init(&api->gate, config);
 	cop_api_tls_init(&api->tls, &config->api_pair, &api->counts.certificate_ends);
-	cop_err err = start(api, config, context, endpoint, diag);
+	if (err == COP_OK)
+		err = start(api, config, context, endpoint, diag);
 	if (err == COP_ENOMEM)
 		cop_diag_message(diag, "api: %s", cop_err_text(err));
 	if (err == COP_OK)

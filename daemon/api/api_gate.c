@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "daemon/common/clock.h"
 #include "wire/wire_items.h"
 
-void cop_api_gate_init(cop_api_gate *gate, cop_config *config)
+cop_err cop_api_gate_init(cop_api_gate *gate, cop_config *config)
 {
 	const char *personalizer = config->api_personalizer;
 	*gate = (cop_api_gate){ .access = config->api_access };
@@ -16,6 +17,7 @@ void cop_api_gate_init(cop_api_gate *gate, cop_config *config)
 	if (personalizer != NULL)
 		(void)snprintf(
 		        gate->personalizer, sizeof gate->personalizer, "%.*s", COP_CONFIG_NAME_MAX, personalizer);
+	return cop_api_session_init(&gate->session, config->api_pair != NULL);
 }
 
 void cop_api_gate_fini(cop_api_gate *gate)
@@ -32,6 +34,21 @@ void cop_api_gate_exchange(cop_api_gate *gate, cop_access **access)
 	(void)pthread_mutex_unlock(&gate->lock);
 	*access = NULL;
 	cop_access_free(past);
+}
+
+/* Which decision is asked for: ids that are texts and those that are whole numbers differ. */
+static void take_query(cop_api_request *r, struct MHD_Connection *connection)
+{
+	const char *id = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id");
+	const char *number = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "number");
+	const char *text = id != NULL ? id : number;
+	if ((id == NULL) == (number == NULL) || *text == '\0' || strlen(text) > COP_CONFIG_NAME_MAX) {
+		cop_api_request_refuse(r, 400, "bad_request",
+		        "expected one decision: ?id=TEXT, or ?number=NUMBER where ids are whole numbers");
+		return;
+	}
+	r->numbered = number != NULL;
+	(void)snprintf(r->event, sizeof r->event, "%s", text);
 }
 
 /* What its first line and headers refuse, whoever sent it. */
@@ -52,6 +69,8 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 		r->allow = allowed;
 		return;
 	}
+	if (r->route->shown == COP_API_DECISION)
+		take_query(r, connection);
 	if (!r->route->post || r->route->shown == COP_API_ACTIVATED)
 		return;
 	const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
@@ -88,9 +107,25 @@ static void take_owner(cop_api_request *r, const cop_access_entry *entry)
 	r->owner = (cop_api_owner){ entry->owner, entry->limits.pending };
 }
 
-static void check_token(const cop_access *access, cop_api_request *r, const char *token)
+/* Whose token it has; a cookie stands for its token where nothing is changed. NULL: nobody's. */
+static const cop_access_entry *find_entry(
+        const cop_api_gate *gate, const cop_api_request *r, struct MHD_Connection *connection)
 {
-	const cop_access_entry *entry = token == NULL ? NULL : cop_access_find(access, token, strlen(token));
+	const char *token = token_of(connection);
+	if (token != NULL)
+		return cop_access_find(gate->access, token, strlen(token));
+	if (r->route == NULL || r->route->post)
+		return NULL;
+	const char *cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, COP_API_SESSION_COOKIE);
+	return cop_api_session_find(&gate->session, gate->access, cookie, cop_clock_real());
+}
+
+static void check_token(const cop_api_gate *gate, cop_api_request *r, struct MHD_Connection *connection)
+{
+	const cop_access_entry *entry = find_entry(gate, r, connection);
+	r->stranger = entry == NULL;
+	if (entry == NULL && cop_api_route_is_open(r->route))
+		return;
 	if (entry == NULL) {
 		cop_api_request_refuse(r, 401, "no_token",
 		        "expected the header Authorization: Bearer TOKEN, with a token of the file");
@@ -150,8 +185,96 @@ void cop_api_gate_check(
 		memcpy(r->model, gate->personalizer, sizeof r->model);
 	(void)pthread_mutex_lock(&gate->lock);
 	if (gate->access != NULL)
-		check_token(gate->access, r, token_of(connection));
+		check_token(gate, r, connection);
 	(void)pthread_mutex_unlock(&gate->lock);
 	if (r->status == 0 && cop_api_route_is_personalizer(r->route))
 		check_personalizer(r);
+}
+
+/* ---- sessions ---- */
+
+static void put_rights(const cop_access_entry *entry, cop_json_writer *json)
+{
+	cop_json_put_array(json, "rights");
+	for (unsigned right = COP_ACCESS_DECIDE; right <= COP_ACCESS_ADMIN; right <<= 1)
+		if ((entry->rights & right) != 0)
+			cop_json_text(json, cop_access_right_text(right));
+	cop_json_end_array(json);
+}
+
+/* Of an entry that is for some models alone. */
+static void put_models(const cop_access_entry *entry, cop_json_writer *json)
+{
+	cop_json_put_array(json, "models");
+	for (const char *name = entry->models; name != NULL;) {
+		size_t length = strcspn(name, ",");
+		cop_json_text_length(json, name, length);
+		name = name[length] == ',' ? name + length + 1 : NULL;
+	}
+	cop_json_end_array(json);
+}
+
+static cop_err put_session(const cop_api_gate *gate, const cop_access_entry *entry, cop_bytes *out)
+{
+	cop_json_writer *json;
+	const char *text;
+	size_t length;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
+	cop_json_begin_object(json);
+	cop_json_put_boolean(json, "tokens", gate->access != NULL);
+	if (entry != NULL) {
+		cop_json_put_text(json, "name", entry->name);
+		put_rights(entry, json);
+		if (entry->models != NULL)
+			put_models(entry, json);
+	}
+	cop_json_end_object(json);
+	err = cop_json_writer_finish(json, &text, &length);
+	if (err == COP_OK)
+		cop_bytes_put(out, text, length);
+	cop_json_writer_free(json);
+	return err == COP_OK ? out->err : err;
+}
+
+/* The entry whose token the body has. */
+static const cop_access_entry *read_login(const cop_api_gate *gate, cop_api_request *r)
+{
+	cop_json *body;
+	const char *token;
+	size_t length;
+	const cop_access_entry *entry = NULL;
+	if (cop_json_parse((const char *)r->body.data, r->body.length, &body, NULL) != COP_OK ||
+	        cop_json_get_text(cop_json_member(body, "token"), &token, &length) != COP_OK)
+		cop_api_request_refuse(r, 400, "bad_request", "expected an object with a text token");
+	else if (gate->access == NULL)
+		cop_api_request_refuse(r, 400, "bad_request", "no tokens are configured; expected no login");
+	else if ((entry = cop_access_find(gate->access, token, length)) == NULL)
+		cop_api_request_refuse(r, 401, "no_token", "expected a token of the file");
+	cop_json_free(body);
+	return entry;
+}
+
+void cop_api_gate_answer(cop_api_gate *gate, cop_api_request *r)
+{
+	const cop_access_entry *entry = NULL;
+	(void)pthread_mutex_lock(&gate->lock);
+	if (r->route->shown == COP_API_LOGIN) {
+		entry = read_login(gate, r);
+		if (entry != NULL) {
+			cop_api_session_begin(&gate->session, entry, cop_clock_real(), r->cookie);
+			r->stranger = false;
+			take_owner(r, entry);
+		}
+	} else if (r->route->shown == COP_API_LOGOUT) {
+		cop_api_session_end(&gate->session, r->cookie);
+	} else {
+		entry = gate->access == NULL ? NULL : cop_access_named(gate->access, r->client);
+		if (put_session(gate, entry, &r->answer) != COP_OK)
+			cop_api_request_refuse(r, 500, "internal", "no memory");
+	}
+	(void)pthread_mutex_unlock(&gate->lock);
+	if (r->status == 0)
+		r->status = r->route->shown == COP_API_SESSION ? 200 : 204;
 }

@@ -14,10 +14,11 @@ typedef struct cop_api_gate {
 	pthread_mutex_t lock;                       /* of access; nothing is called with it that waits */
 	cop_access *access;                         /* owned; NULL: no token is asked for */
 	char personalizer[COP_CONFIG_NAME_MAX + 1]; /* model of its paths, "" for none */
+	cop_api_session session;
 } cop_api_gate;
 
-/* Takes config's api_access. Caller finishes with fini. */
-void cop_api_gate_init(cop_api_gate *gate, cop_config *config);
+/* Takes config's api_access. COP_EIO: the system gives no random bytes. Caller finishes with fini, also after an error. */
+COP_CHECK cop_err cop_api_gate_init(cop_api_gate *gate, cop_config *config);
 void cop_api_gate_fini(cop_api_gate *gate);
 /* Takes *access, NULL afterwards. */
 void cop_api_gate_exchange(cop_api_gate *gate, cop_access **access);
@@ -29,5 +30,8 @@ void cop_api_gate_check(cop_api_gate *gate, cop_api_request *request, struct MHD
 /* The body of a request that was let in has come, of so many bytes: they, and a batch's items, are its token's. body: as
  * MessagePack. */
 void cop_api_gate_charge(cop_api_gate *gate, const cop_api_request *request, const cop_bytes *body, size_t bytes);
+/* The answer to a request whose path is of a session: who it is, or the cookie that its token becomes. Whoever logged in
+ * is the request's client. */
+void cop_api_gate_answer(cop_api_gate *gate, cop_api_request *request);
 
 #endif

@@ -2,8 +2,10 @@
  * body's seq is the listener's own number, by which the reply finds its request; a seq of the client's is left out. */
 #include "daemon/api/api_request.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -48,6 +50,10 @@ void cop_api_request_reset(cop_api_request *request)
 	clear(&request->answer);
 	request->route = NULL;
 	request->event[0] = '\0';
+	request->numbered = false;
+	request->page = NULL;
+	request->cookie[0] = '\0';
+	request->stranger = false;
 	request->model[0] = '\0';
 	request->status = 0;
 	request->allow = NULL;
@@ -154,6 +160,23 @@ void cop_api_request_refuse(cop_api_request *request, unsigned status, const cha
 	put_problem(request, status, code, detail);
 }
 
+static cop_err put_id(const cop_api_request *request, cop_bytes *out, uint32_t *pairs, cop_wire_fault *fault)
+{
+	char *end;
+	++*pairs;
+	if (!request->numbered) {
+		cop_wire_put_key_text(out, "id", request->event);
+		return COP_OK;
+	}
+	errno = 0;
+	long long number = strtoll(request->event, &end, 10);
+	if (errno != 0 || *end != '\0')
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "number: expected a whole number of 64 bits");
+	cop_wire_put_text(out, "id");
+	cop_wire_put_signed(out, number);
+	return COP_OK;
+}
+
 bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *out)
 {
 	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "no memory" };
@@ -168,8 +191,10 @@ bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *o
 			err = cop_wire_from_json(
 			        out, (const char *)request->body.data, request->body.length - 1, "seq", &pairs, &fault);
 	} else {
-		cop_wire_put_map(out, UINT16_MAX + 1); /* five bytes, which the pair below fills */
+		cop_wire_put_map(out, UINT16_MAX + 1); /* five bytes, which the pairs fill */
 	}
+	if (err == COP_OK && request->route->shown == COP_API_DECISION)
+		err = put_id(request, out, &pairs, &fault);
 	if (err == COP_OK) {
 		cop_wire_from_json_add(out, 0, "seq", number, &pairs);
 		err = out->err;
@@ -214,6 +239,25 @@ static cop_err show_models(cop_api_request *request, const void *body, size_t le
 	return err == COP_OK ? request->answer.err : err;
 }
 
+/* A search that finds nothing is no error. */
+static cop_err show_decision(cop_api_request *request, const void *body, size_t length)
+{
+	static const char found[] = "{\"found\":true";
+	const size_t join = sizeof found - 1;
+	cop_bytes_put(&request->answer, found, join);
+	cop_err err = cop_wire_json_without(&request->answer, body, length, "seq");
+	if (err == COP_OK)
+		request->answer.data[join] = ','; /* the object's first byte */
+	return err;
+}
+
+static void show_none(cop_api_request *request)
+{
+	static const char none[] = "{\"found\":false}";
+	request->status = 200;
+	cop_bytes_put(&request->answer, none, sizeof none - 1);
+}
+
 void cop_api_request_take(cop_api_request *request, bool ok, const void *body, size_t length)
 {
 	cop_wire_fault error = { .code = COP_WIRE_INTERNAL, .message = "" };
@@ -222,6 +266,10 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 	clear(&request->answer);
 	if (!ok) {
 		(void)!cop_wire_reply_error_decode(body, length, &error, &id, &seq, NULL);
+		if (request->route->shown == COP_API_DECISION && error.code == COP_WIRE_BAD_REQUEST) {
+			show_none(request);
+			return;
+		}
 		put_problem(request, cop_api_request_status(error.code), cop_wire_code_text(error.code), error.message);
 		return;
 	}
@@ -230,9 +278,13 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 		return;
 	}
 	request->status = 200;
-	cop_err err = request->route->shown == COP_API_ALL
-	                      ? cop_wire_json_without(&request->answer, body, length, "seq")
-	                      : show_models(request, body, length);
+	cop_err err;
+	if (request->route->shown == COP_API_ALL)
+		err = cop_wire_json_without(&request->answer, body, length, "seq");
+	else if (request->route->shown == COP_API_DECISION)
+		err = show_decision(request, body, length);
+	else
+		err = show_models(request, body, length);
 	if (err != COP_OK)
 		put_problem(request, 500, cop_wire_code_text(COP_WIRE_INTERNAL), cop_err_text(err));
 }
@@ -242,7 +294,12 @@ void cop_api_request_answer(cop_api_request *request)
 	static const char text[] = "{\"version\":\"" COP_VERSION "\",\"protocol\":1}";
 	request->status = 200;
 	clear(&request->answer);
-	cop_bytes_put(&request->answer, text, sizeof text - 1);
+	if (request->route->shown == COP_API_PAGE) {
+		request->page = cop_api_page_find(request->route->path);
+		cop_bytes_put(&request->answer, request->page->data, *request->page->length);
+	} else {
+		cop_bytes_put(&request->answer, text, sizeof text - 1);
+	}
 	if (request->answer.err != COP_OK)
 		put_plain_problem(request);
 }

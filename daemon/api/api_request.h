@@ -9,20 +9,26 @@
 
 #include "base/bytes.h"
 #include "daemon/api/api_link.h"
+#include "daemon/api/api_page.h"
 #include "daemon/api/api_route.h"
+#include "daemon/api/api_session.h"
 #include "daemon/config/access.h"
 #include "wire/wire_code.h"
 
 typedef struct cop_api_request {
 	const cop_api_route *route; /* NULL: none that fits */
 	char model[COP_CONFIG_NAME_MAX + 1];
-	char event[COP_CONFIG_NAME_MAX + 1]; /* personalizer: the id, "" for none yet */
+	char event[COP_CONFIG_NAME_MAX + 1]; /* personalizer, or the query's: the id, "" for none yet */
+	bool numbered;                       /* the event's id is a whole number */
 	cop_bytes names;                     /* personalizer: the actions' ids, each with a 0 behind it */
 	cop_bytes body;                      /* as it came */
 	unsigned status;                     /* of the answer; 0: there is none yet */
 	cop_bytes answer;
-	const char *allow;                /* header of an answer 405, else NULL */
-	char client[COP_ACCESS_NAME + 1]; /* the token's name; "": no token was asked for */
+	const cop_api_page_part *page;     /* what the answer is; NULL: JSON */
+	char cookie[COP_API_SESSION_ROOM]; /* header Set-Cookie of the answer, "" for none */
+	bool stranger;                     /* tokens are asked for, and it has none that is valid */
+	const char *allow;                 /* header of an answer 405, else NULL */
+	char client[COP_ACCESS_NAME + 1];  /* the token's name; "": no token was asked for */
 	cop_api_owner owner;
 } cop_api_request;
 
@@ -38,7 +44,7 @@ void cop_api_request_refuse(cop_api_request *request, unsigned status, const cha
 bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *out);
 /* The answer is what the verb replied: an `ok` body or an error. */
 void cop_api_request_take(cop_api_request *request, bool ok, const void *body, size_t length);
-/* The same where no verb is needed. */
+/* The same where no verb is needed: the version, or a part of the page. */
 void cop_api_request_answer(cop_api_request *request);
 
 /* The number that such a reply's seq has; false: it has none. */

@@ -12,9 +12,18 @@ static const cop_api_route routes[] = {
 	{ "/v1/models/*/feedback_batch", "feedback_batch", true, COP_API_ALL, COP_ACCESS_FEEDBACK },
 	{ "/v1/models/*/activate", "activate", true, COP_API_ALL, COP_ACCESS_DECIDE },
 	{ "/v1/models/*/explain", "explain", true, COP_API_ALL, COP_ACCESS_READ },
+	{ "/v1/models/*/history", "history", false, COP_API_ALL, COP_ACCESS_READ },
+	{ "/v1/models/*/decision", "explain", false, COP_API_DECISION, COP_ACCESS_READ },
 	{ "/v1/models/*", "status", false, COP_API_MODEL, COP_ACCESS_READ },
 	{ "/v1/models", "status", false, COP_API_MODELS, COP_ACCESS_READ },
+	{ "/v1/status", "status", false, COP_API_ALL, COP_ACCESS_READ },
 	{ "/v1/version", "", false, COP_API_VERSION, 0 },
+	{ "/v1/session", "", false, COP_API_SESSION, 0 },
+	{ "/", "", false, COP_API_PAGE, 0 },
+	{ "/page.css", "", false, COP_API_PAGE, 0 },
+	{ "/page.js", "", false, COP_API_PAGE, 0 },
+	{ "/login", "", true, COP_API_LOGIN, 0 },
+	{ "/logout", "", true, COP_API_LOGOUT, 0 },
 	{ "/personalizer/v1.0/rank", "rank", true, COP_API_RANKED, COP_ACCESS_DECIDE },
 	{ "/personalizer/v1.0/events/*/reward", "feedback", true, COP_API_REWARDED, COP_ACCESS_FEEDBACK },
 	{ "/personalizer/v1.0/events/*/activate", "activate", true, COP_API_ACTIVATED, COP_ACCESS_DECIDE },
@@ -65,6 +74,11 @@ bool cop_api_route_takes(const cop_api_route *route, const char *method, const c
 }
 
 const cop_api_route *cop_api_route_at(size_t i) { return i < ROUTES ? &routes[i] : NULL; }
+
+bool cop_api_route_is_open(const cop_api_route *route)
+{
+	return route != NULL && route->shown >= COP_API_PAGE && route->shown <= COP_API_LOGOUT;
+}
 
 bool cop_api_route_is_personalizer(const cop_api_route *route)
 {

@@ -14,7 +14,12 @@ typedef enum cop_api_shown {
 	COP_API_ALL,       /* the reply */
 	COP_API_MODELS,    /* of a status {models: ...} */
 	COP_API_MODEL,     /* of a status the one model */
+	COP_API_DECISION,  /* of an explanation all; which decision is told by the query */
 	COP_API_VERSION,   /* no verb: this daemon's version */
+	COP_API_PAGE,      /* no verb: a part of the page */
+	COP_API_SESSION,   /* no verb: whose token or cookie it is */
+	COP_API_LOGIN,     /* no verb: a token in the body becomes a cookie */
+	COP_API_LOGOUT,    /* no verb: the cookie ends */
 	COP_API_RANKED,    /* from here on the paths of daemon/api/api_personalizer.h: a ranking of actions */
 	COP_API_REWARDED,  /* nothing */
 	COP_API_ACTIVATED, /* nothing, and no body is needed */
@@ -33,6 +38,8 @@ typedef struct cop_api_route {
 const cop_api_route *cop_api_route_find(const char *path, char name[COP_CONFIG_NAME_MAX + 1]);
 /* Whether the row takes the method; `allowed` gets the header Allow. */
 bool cop_api_route_takes(const cop_api_route *route, const char *method, const char **allowed);
+/* Whether strangers may ask, who have no token: the page, and logging in to it; NULL is not. */
+bool cop_api_route_is_open(const cop_api_route *route);
 /* Whether the path is the personalizer's; NULL is not. */
 bool cop_api_route_is_personalizer(const cop_api_route *route);
 /* Row i, NULL behind the last: for tests and documents. */

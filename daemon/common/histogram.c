@@ -2,6 +2,7 @@
  * table gives the first bucket that a time of k + 1 bits can be in, and one comparison whether it is the next. */
 #include "daemon/common/histogram.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/assert.h"
@@ -36,6 +37,28 @@ void cop_histogram_observe(cop_histogram *histogram, uint64_t nanoseconds)
 {
 	histogram->bucket[bucket_of(nanoseconds)]++;
 	histogram->sum += nanoseconds;
+}
+
+uint64_t cop_histogram_count(const cop_histogram *histogram)
+{
+	uint64_t count = 0;
+	for (unsigned i = 0; i <= COP_HISTOGRAM_BOUNDS; i++)
+		count += histogram->bucket[i];
+	return count;
+}
+
+double cop_histogram_quantile(const cop_histogram *histogram, double share)
+{
+	double below = share * (double)cop_histogram_count(histogram);
+	unsigned i = 0;
+	if (!(below > 0.0))
+		return NAN;
+	while (i < COP_HISTOGRAM_BOUNDS && below > (double)histogram->bucket[i])
+		below -= (double)histogram->bucket[i++];
+	if (i == COP_HISTOGRAM_BOUNDS)
+		return 1e-9 * (double)bounds[i - 1];
+	double low = i == 0 ? 0.0 : (double)bounds[i - 1];
+	return 1e-9 * (low + ((double)bounds[i] - low) * below / (double)histogram->bucket[i]);
 }
 
 void cop_histogram_put(const cop_histogram *histogram, const char *name, const char *help, cop_bytes *out)

@@ -20,6 +20,10 @@ typedef struct cop_histogram {
 uint64_t cop_histogram_bound(unsigned i);
 /* A few nanoseconds; no allocation. */
 void cop_histogram_observe(cop_histogram *histogram, uint64_t nanoseconds);
+uint64_t cop_histogram_count(const cop_histogram *histogram);
+/* Seconds below which a share of the observations is, as far as buckets tell: linear within one; of what took longer
+ * than the last bound, that bound. NaN: there are none. */
+double cop_histogram_quantile(const cop_histogram *histogram, double share);
 /* Appends the family `name` (in seconds): cumulative buckets, sum and count. */
 void cop_histogram_put(const cop_histogram *histogram, const char *name, const char *help, cop_bytes *out);
 

@@ -499,7 +499,7 @@ cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_c
 	if (path == NULL) {
 		static const char name[] = "built-in configuration";
 		cop_err err =
-		        cop_config_parse((const char *)cop_config_demo, cop_config_demo_length, name, ".", out, report);
+		        cop_config_parse((const char *)cop_demo_conf, cop_demo_conf_length, name, ".", out, report);
 		return err == COP_OK ? need_programs(name, out, report) : err;
 	}
 	char *text;

@@ -47,8 +47,8 @@ void cop_config_model_defaults(cop_config_model *model);
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);
 
 /* conf/demo.conf, compiled in. */
-extern const unsigned char cop_config_demo[];
-extern const size_t cop_config_demo_length;
+extern const unsigned char cop_demo_conf[];
+extern const size_t cop_demo_conf_length;
 
 /* One value as it stands in the file. */
 typedef struct cop_config_text {

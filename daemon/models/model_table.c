@@ -214,6 +214,8 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_d
 	prepare_refits(slot, config);
 	err = make_workspace(slot);
 	if (err == COP_OK)
+		err = cop_timeline_init(&slot->timeline, slot->counted_arms <= COP_TIMED_ARMS ? slot->counted_arms : 0);
+	if (err == COP_OK)
 		err = name_arms(slot);
 	return err == COP_OK ? name_features(slot) : err;
 }
@@ -253,6 +255,7 @@ void cop_model_table_fini(cop_model_table *set)
 		cop_mem_free(slot->order);
 		cop_mem_free(slot->held_probability);
 		cop_mem_free(slot->arm_decisions);
+		cop_timeline_fini(&slot->timeline);
 		cop_unheard_fini(&slot->unheard);
 		cop_wire_names_free(slot->shape.naming);
 		cop_name_table_fini(&slot->arm_names);
@@ -273,6 +276,30 @@ cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, siz
 		if (strlen(set->items[i].name) == length && memcmp(set->items[i].name, name, length) == 0)
 			return &set->items[i];
 	return NULL;
+}
+
+void cop_model_table_sums(const cop_model_slot *slot, cop_timeline_sums *sums)
+{
+	const cop_model_counters *c = cop_model_get_counters(slot->model);
+	*sums = (cop_timeline_sums){ c->decisions, c->learned, c->loss_sum, slot->weights, slot->weights_squared };
+}
+
+void cop_model_table_begin(cop_model_table *set, double now)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_timeline_sums sums;
+		cop_model_table_sums(&set->items[i], &sums);
+		cop_timeline_begin(&set->items[i].timeline, now, &sums, set->items[i].arm_decisions);
+	}
+}
+
+void cop_model_table_tick(cop_model_table *set, double now)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_timeline_sums sums;
+		cop_model_table_sums(&set->items[i], &sums);
+		cop_timeline_take(&set->items[i].timeline, now, &sums, set->items[i].arm_decisions);
+	}
 }
 
 void cop_model_table_adjust(cop_model_table *set, const cop_config *config)

@@ -12,6 +12,7 @@
 #include "daemon/config/config.h"
 #include "daemon/models/refit_state.h"
 #include "daemon/models/sequence_gaps.h"
+#include "daemon/models/timeline.h"
 #include "daemon/models/unheard.h"
 #include "online/model_apprentice.h"
 #include "wire/wire_features.h"
@@ -24,6 +25,7 @@ typedef struct cop_model_stream {
 } cop_model_stream;
 
 #define COP_COUNTED_ARMS 256u
+#define COP_TIMED_ARMS   32u
 
 typedef struct cop_model_slot {
 	char name[COP_CONFIG_NAME_MAX + 1];
@@ -43,7 +45,11 @@ typedef struct cop_model_slot {
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
 	uint64_t *arm_decisions;    /* since the process began to serve it, of counted_arms */
 	size_t counted_arms;        /* all, or none where there are more than COP_COUNTED_ARMS */
-	uint64_t decided;           /* decisions when the loop last looked for reward windows that are over */
+	double least_p;             /* propensity of what was played since then; 0: none yet; not of values */
+	double weights;             /* of its decisions since then, 1 / p added up, and its square; not of values */
+	double weights_squared;
+	cop_timeline timeline; /* since then, with the arms if there are at most COP_TIMED_ARMS */
+	uint64_t decided;      /* decisions when the loop last looked for reward windows that are over */
 	cop_outliers outliers_before, outliers_logged; /* then, and when the log last had a line of them */
 	cop_model_counters before;                     /* the model's counters when the process began to serve it, */
 	cop_apprentice_summary apprentice_before;      /* and what it had observed (daemon/report/metrics.h) */
@@ -71,6 +77,13 @@ void cop_model_table_fini(cop_model_table *set);
 
 /* By name (length characters); NULL when there is none. An empty name is the only model's, if there is only one. */
 cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, size_t length);
+
+/* What a slot's decisions and losses add up to: those of the timeline's decisions since serving began. */
+void cop_model_table_sums(const cop_model_slot *slot, cop_timeline_sums *sums);
+/* The timelines of all begin; now: monotonic seconds. */
+void cop_model_table_begin(cop_model_table *set, double now);
+/* They go on. */
+void cop_model_table_tick(cop_model_table *set, double now);
 
 /* Brings the models' changeable settings to those of a configuration, which is not kept. */
 void cop_model_table_adjust(cop_model_table *set, const cop_config *config);

@@ -125,6 +125,19 @@ static cop_err decide(
 	                      : cop_model_decide(model, &context, scope->now, &made->decision, repeated);
 }
 
+static void count_played(cop_model_slot *served, const cop_decision *decision)
+{
+	if (decision->arm < served->counted_arms)
+		served->arm_decisions[decision->arm]++;
+	if (decision->p > 0.0 && !cop_model_learner(served->model)->class->values) {
+		double weight = 1.0 / decision->p;
+		if (served->least_p == 0.0 || decision->p < served->least_p)
+			served->least_p = decision->p;
+		served->weights += weight;
+		served->weights_squared += weight * weight;
+	}
+}
+
 cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
 	cop_model_slot *served = scope->served;
@@ -144,8 +157,8 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		return err;
 	}
 	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
-	if (!repeated && made.decision.arm < served->counted_arms)
-		served->arm_decisions[made.decision.arm]++;
+	if (!repeated)
+		count_played(served, &made.decision);
 	if (!repeated)
 		record_decision(scope, &wire, &made);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */

@@ -82,6 +82,8 @@ def quote(value):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return "{ " + ", ".join(quote(v) for v in value) + " }"
+    if isinstance(value, str) and "server_key" in value:
+        return f"'{value}'"  # keys may have ${, which names a variable in double quotes
     return str(value) if isinstance(value, (int, float)) else f'"{value}"'
 
 

@@ -28,9 +28,9 @@ static void test_route_of_each_row_is_found(void **state)
 static void test_route_of_other_paths_is_none(void **state)
 {
 	(void)state;
-	static const char *const paths[] = { "", "/", "v1/version", "/v1", "/v1/", "/v1/models/", "/v1/models//decide",
-		"/v1/models/m/", "/v1/models/m/decid", "/v1/models/m/decides", "/v1/models/m/n/decide", "/V1/version",
-		"/v2/version", "//v1/version" };
+	static const char *const paths[] = { "", "//", "page.js", "/page.html", "/login/x", "v1/version", "/v1", "/v1/",
+		"/v1/models/", "/v1/models//decide", "/v1/models/m/", "/v1/models/m/decid", "/v1/models/m/decides",
+		"/v1/models/m/n/decide", "/V1/version", "/v2/version", "//v1/version" };
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		if (cop_api_route_find(paths[i], model) != NULL)
 			fail_msg("'%s' was found", paths[i]);

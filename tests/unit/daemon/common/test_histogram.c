@@ -1,6 +1,7 @@
 #include "daemon/common/histogram.h"
 
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -83,6 +84,29 @@ static void test_put_counts_are_cumulative(void **state)
 	cop_bytes_fini(&out);
 }
 
+static void test_quantile_is_within_the_bucket_of_the_sorted_value(void **state)
+{
+	(void)state;
+	cop_histogram histogram = { 0 };
+	assert_true(isnan(cop_histogram_quantile(&histogram, 0.5)));
+	assert_int_equal(cop_histogram_count(&histogram), 0);
+	for (uint64_t i = 1; i <= 1000; i++)
+		cop_histogram_observe(&histogram, 4000 * i); /* 4 us to 4 ms, evenly: the i-th is 4 i us */
+	assert_int_equal(cop_histogram_count(&histogram), 1000);
+	for (unsigned i = 1; i <= 1000; i++) {
+		double is = cop_histogram_quantile(&histogram, i / 1000.0), exact = 4e-6 * i;
+		unsigned b = 0;
+		while ((double)cop_histogram_bound(b) < 1e9 * exact - 0.5)
+			b++;
+		double low = b == 0 ? 0.0 : 1e-9 * (double)cop_histogram_bound(b - 1);
+		assert_true(is >= low - 1e-12 && is <= 1e-9 * (double)cop_histogram_bound(b) + 1e-12);
+	}
+	assert_true(fabs(cop_histogram_quantile(&histogram, 0.375) - 1.5e-3) < 1e-5); /* even: linear is exact */
+	cop_histogram late = { 0 };
+	cop_histogram_observe(&late, 60000000000);
+	assert_true(cop_histogram_quantile(&late, 0.99) == 10.0);
+}
+
 static void test_observe_allocates_nothing(void **state)
 {
 	(void)state;
@@ -100,6 +124,7 @@ int main(void)
 		cmocka_unit_test(test_observe_edges_fall_into_the_naive_bucket),
 		cmocka_unit_test(test_observe_random_falls_into_the_naive_bucket),
 		cmocka_unit_test(test_put_counts_are_cumulative),
+		cmocka_unit_test(test_quantile_is_within_the_bucket_of_the_sorted_value),
 		cmocka_unit_test(test_observe_allocates_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

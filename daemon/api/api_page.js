@@ -1,0 +1,474 @@
+"use strict";
+// Everything shown is asked for every few seconds and drawn anew; what has the focus stays where it is.
+
+const PERIOD = 2000;        // milliseconds between looks
+const SLOW_PERIOD = 10000;  // where there are many models
+const MANY = 50;
+const SHOWN_ARMS = 8;       // of a picture, the most played; the others are one
+const SHOWN_FEATURES = 8;   // of an explanation's expert
+const WIDTH = 360, HEIGHT = 130, LEFT = 44, BOTTOM = 18;
+
+const find = (id) => document.getElementById(id);
+const state = { session: null, models: [], status: null, history: null, chosen: null, paused: false, timer: 0, alerts: "" };
+
+// ---- small pieces ----
+
+function make(name, content, attributes) {
+  const element = document.createElement(name);
+  put(element, content);
+  for (const key in attributes || {}) element.setAttribute(key, attributes[key]);
+  return element;
+}
+
+function put(element, content) {
+  const list = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
+  element.replaceChildren(...list.map((one) => (one instanceof Node ? one : document.createTextNode(String(one)))));
+}
+
+function draw(name, attributes, children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const key in attributes || {}) element.setAttribute(key, attributes[key]);
+  element.append(...(children || []));
+  return element;
+}
+
+const known = (value) => typeof value === "number" && isFinite(value);
+
+function number(value, digits) {
+  if (!known(value)) return "–";
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString("en");
+  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-4) ? value.toExponential(2) : String(Number(value.toPrecision(digits || 4)));
+}
+
+const percent = (value) => (known(value) ? number(100 * value, 3) + " %" : "–");
+
+function span(seconds) {
+  if (!known(seconds)) return "–";
+  if (seconds < 1e-3) return number(1e6 * seconds, 3) + " µs";
+  if (seconds < 1) return number(1e3 * seconds, 3) + " ms";
+  if (seconds < 120) return number(seconds, 3) + " s";
+  if (seconds < 7200) return number(seconds / 60, 2) + " min";
+  return seconds < 172800 ? number(seconds / 3600, 3) + " h" : number(seconds / 86400, 3) + " days";
+}
+
+function bytes(value) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let i = 0;
+  for (; value >= 1024 && i + 1 < units.length; i++) value /= 1024;
+  return number(value, 3) + " " + units[i];
+}
+
+const clock = (unix) => new Date(1000 * unix).toLocaleString("en-GB");
+
+function list(pairs) {
+  return make("dl", pairs.filter(Boolean).flatMap(([key, value, kind]) => [make("dt", key), make("dd", value, kind ? { class: kind } : {})]));
+}
+
+// rows: the first of each names it.
+function table(caption, heads, rows) {
+  return make("table", [
+    make("caption", caption),
+    make("thead", make("tr", heads.map((head) => make("th", head, { scope: "col" })))),
+    make("tbody", rows.map((row) => make("tr", row.map((cell, i) => (i === 0 ? make("th", cell, { scope: "row" }) : make("td", cell)))))),
+  ]);
+}
+
+const soft = (text) => make("p", text, { class: "soft" });
+
+// ---- pictures ----
+
+function picture(label, children) {
+  return draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label }, children);
+}
+
+const across = (i, count) => LEFT + ((WIDTH - LEFT - 4) * i) / Math.max(count, 1);
+const up = (share) => 6 + (HEIGHT - BOTTOM - 6) * (1 - share);
+
+function text(x, y, words, anchor) {
+  const element = draw("text", { x, y, "text-anchor": anchor || "start" });
+  element.textContent = words;
+  return element;
+}
+
+function frame(low, high, history) {
+  const length = history.decisions.length * history.interval;
+  return [
+    draw("path", { class: "axis", d: `M${LEFT} 6V${up(0)}H${WIDTH - 4}` }),
+    text(LEFT - 4, 14, high, "end"),
+    text(LEFT - 4, up(0), low, "end"),
+    text(LEFT, HEIGHT - 4, span(length) + " ago"),
+    text(WIDTH - 4, HEIGHT - 4, "now", "end"),
+  ];
+}
+
+function curve(history) {
+  const values = history.mean_loss, count = values.length, there = values.filter(known);
+  if (there.length === 0) return soft("Nothing was learned yet.");
+  let low = Math.min(...there), high = Math.max(...there);
+  if (high === low) { low -= 0.5 * Math.abs(low) || 0.5; high += 0.5 * Math.abs(high) || 0.5; }
+  let path = "";
+  values.forEach((value, i) => {
+    if (!known(value)) return;
+    path += (path ? "L" : "M") + across(i + 0.5, count).toFixed(1) + " " + up((value - low) / (high - low)).toFixed(1);
+  });
+  if (there.length === 1) path += "h2";
+  const last = there[there.length - 1];
+  return [
+    picture(`Mean loss over the last ${span(count * history.interval)}: from ${number(there[0])} to ${number(last)}`,
+      [...frame(number(low, 3), number(high, 3), history), draw("path", { class: "line", d: path })]),
+    soft(`Mean loss of each ${span(history.interval)}; of the last: ${number(last)}.`),
+  ];
+}
+
+function rate(history) {
+  const count = history.decisions.length;
+  if (count === 0) return soft("No second is over yet.");
+  const rates = history.decisions.map((n) => n / history.interval), high = Math.max(...rates, 1e-9);
+  let path = "";
+  rates.forEach((value, i) => {
+    const x = across(i, count), width = Math.max(across(i + 1, count) - x - 0.4, 0.6), y = up(value / high);
+    if (value > 0) path += `M${x.toFixed(1)} ${up(0)}V${y.toFixed(1)}h${width.toFixed(1)}V${up(0)}Z`;
+  });
+  const total = history.decisions.reduce((a, b) => a + b, 0);
+  return [
+    picture(`Decisions a second over the last ${span(count * history.interval)}: at most ${number(high, 3)}`,
+      [...frame("0", number(high, 3), history), draw("path", { class: "bars", d: path || "M0 0" })]),
+    soft(`${number(total)} in this time; ${number(rates[count - 1], 3)} a second in the last ${span(history.interval)}.`),
+  ];
+}
+
+const arm_name = (arm, k) => (arm.arm !== undefined ? arm.arm : "arm " + k);
+
+function shares(history) {
+  const arms = history.arms || [];
+  if (arms.length === 0) return soft("Shares are drawn for models of at most 32 arms.");
+  const count = history.decisions.length;
+  const sums = arms.map((arm) => arm.decisions.reduce((a, b) => a + b, 0)), total = sums.reduce((a, b) => a + b, 0);
+  if (total === 0) return soft("Nothing was decided yet.");
+  const order = arms.map((arm, k) => k);
+  if (arms.length > SHOWN_ARMS) order.sort((a, b) => sums[b] - sums[a] || a - b); // else an arm keeps its colour
+  const layers = order.slice(0, SHOWN_ARMS - 1).map((k) => ({ name: arm_name(arms[k], k), sum: sums[k], at: arms[k].decisions }));
+  const rest = order.slice(SHOWN_ARMS - 1);
+  if (rest.length === 1) layers.push({ name: arm_name(arms[rest[0]], rest[0]), sum: sums[rest[0]], at: arms[rest[0]].decisions });
+  else if (rest.length > 1) layers.push({ name: rest.length + " others", sum: rest.reduce((a, k) => a + sums[k], 0),
+    at: history.decisions.map((n, i) => rest.reduce((a, k) => a + arms[k].decisions[i], 0)) });
+  const paths = layers.map(() => "");
+  for (let i = 0; i < count; i++) {
+    const all = layers.reduce((a, layer) => a + layer.at[i], 0);
+    let below = 0;
+    layers.forEach((layer, k) => {
+      if (layer.at[i] === 0) return;
+      const x = across(i, count).toFixed(1), right = across(i + 1, count).toFixed(1);
+      const low = up(below / all).toFixed(1);
+      below += layer.at[i];
+      paths[k] += `M${x} ${low}V${up(below / all).toFixed(1)}H${right}V${low}Z`;
+    });
+  }
+  const words = layers.map((layer) => `${layer.name} ${percent(layer.sum / total)}`);
+  return [
+    picture("Shares of the arms over time; in all: " + words.join(", "),
+      [...frame("0", "100 %", history), ...paths.map((d, k) => draw("path", { class: "f" + k, d: d || "M0 0" }))]),
+    make("ul", layers.map((layer, k) => make("li", [
+      draw("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, [draw("rect", { width: 10, height: 10, class: "f" + k })]), words[k]])), { class: "key" }),
+  ];
+}
+
+// An interval and 0 on one line.
+function interval(label, gain, low, high, reach) {
+  const at = (value) => 8 + ((WIDTH - 16) * (Math.max(-reach, Math.min(reach, value)) + reach)) / (2 * reach);
+  const kind = low > 0 ? " good" : high < 0 ? " bad" : "";
+  return draw("svg", { viewBox: `0 0 ${WIDTH} 34`, role: "img", "aria-label": label }, [
+    draw("path", { class: "zero", d: `M${at(0)} 2V20` }), text(at(0), 32, "0", "middle"),
+    text(2, 32, number(-reach, 2)), text(WIDTH - 2, 32, number(reach, 2), "end"),
+    draw("path", { class: "whole" + kind, d: `M${at(low)} 11H${at(high)}` }),
+    draw("circle", { class: "mid", cx: at(gain), cy: 11, r: 4 }),
+  ]);
+}
+
+function gain(model) {
+  const held = model.holdout;
+  if (!held) return soft("There is no control group: the option holdout keeps one, and shows here what the model gains.");
+  const parts = [];
+  if (known(held.gain) && known(held.low) && known(held.high)) {
+    const verdict = held.low > 0 ? "The policy is better than the control group" : held.high < 0
+      ? "The policy is worse than the control group" : "It is not sure yet which is better";
+    const words = `${verdict}: gain ${number(held.gain)}, between ${number(held.low)} and ${number(held.high)}`;
+    parts.push(interval(words, held.gain, held.low, held.high, Math.max(Math.abs(held.low), Math.abs(held.high), 1e-9)));
+    parts.push(make("p", words + " (95 %, at all times at once).", { class: held.low > 0 ? "good" : held.high < 0 ? "bad" : "soft" }));
+  } else parts.push(soft("Both groups need losses before the gain is known."));
+  parts.push(table("Mean losses", ["", "losses", "mean"], ["policy", "control"].map((name) =>
+    [name, number(held[name].losses), number(held[name].mean_loss)])));
+  if (held.arms) parts.push(table("Gain over always playing one arm, with its interval", ["arm", "gain", "from", "to"],
+    held.arms.map((arm, k) => [arm_name(arm, k), number(arm.gain, 3), number(arm.low, 3), number(arm.high, 3)])));
+  return parts;
+}
+
+function propensities(model) {
+  const is = model.propensities;
+  if (!is) return soft("None yet; values have none.");
+  return [
+    list([["least that was played", number(is.least, 3)], ["mean of 1 / p", number(is.mean_weight, 3)],
+      ["effective share", percent(is.effective_share)]]),
+    soft("Where propensities are right, the mean of 1 / p is near the number of eligible arms. The effective share is how much of the log " +
+      "counts when a policy of equal probabilities is judged by it."),
+  ];
+}
+
+function refits(model) {
+  const refit = model.refit || {}, challenger = model.challenger || {};
+  return [
+    list([
+      ["state", refit.state || "–"],
+      refit.why && ["because", refit.why],
+      known(refit.progress) && ["progress", percent(refit.progress)],
+      ["ended, failed", `${number(refit.ended || 0)}, ${number(refit.failed || 0)}`],
+      refit.last && ["last", `${refit.last}${refit.last_reason ? " (" + refit.last_reason + ")" : ""}`],
+      refit.last && ["at", clock(refit.last_time)],
+      refit.last && ["took", span(refit.last_seconds)],
+      ["challenger", challenger.state ? challenger.state + (challenger.n !== undefined ? " " + challenger.n : "") : "none"],
+      known(challenger.gain) && ["its gain", `${number(challenger.gain)}, between ${number(challenger.low)} and ${number(challenger.high)}`],
+      challenger.verdict && ["verdict", challenger.verdict],
+      challenger.frozen && ["frozen", "yes"],
+    ]),
+  ];
+}
+
+// ---- one model and all ----
+
+function alarms_of(model) {
+  const found = [], held = model.holdout;
+  if (held && known(held.high) && held.high < 0) found.push("The policy is worse than the control group.");
+  if (held && held.suspicious) found.push("Units are not split as promised between policy and control group.");
+  if (model.refused > 0) found.push(`${number(model.refused)} updates were refused, since they would have diverged.`);
+  if (model.refit && model.refit.drift) found.push("The losses drift.");
+  if (model.evicted > 0) found.push(`${number(model.evicted)} waiting decisions were pushed out by newer ones.`);
+  return found;
+}
+
+function model_alarms_text(model) {
+  const held = model.holdout;
+  if (held && known(held.low) && held.low > 0) return ["gain " + number(held.gain, 3), "good"];
+  const found = alarms_of(model);
+  return found.length > 0 ? [found.length + (found.length === 1 ? " alarm" : " alarms"), "bad"] : null;
+}
+
+// Links stay the same elements, so that the focus stays.
+function show_models() {
+  const place = find("models"), names = state.models.map((model) => model.name);
+  if (place.dataset.names !== JSON.stringify(names)) {
+    place.dataset.names = JSON.stringify(names);
+    put(place, names.map((name) => make("li", make("a", [], { href: "#m/" + encodeURIComponent(name) }))));
+  }
+  state.models.forEach((model, i) => {
+    const link = place.children[i].firstChild, note = model_alarms_text(model);
+    put(link, [
+      make("strong", model.name),
+      make("span", `${model.learner}, ${number(model.decisions)} decisions`),
+      make("span", "mean loss " + number(model.mean_loss)),
+      note ? make("span", note[0], { class: note[1] }) : make("span", `${number(model.pending)} waiting`, { class: "soft" }),
+    ]);
+    if (model.name === state.chosen) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
+  });
+}
+
+function show_model(model) {
+  put(find("model-title"), model.name);
+  put(find("alarms"), alarms_of(model).map((one) => make("li", one)));
+  const feedback = model.feedback || {};
+  find("facts").replaceChildren(...list([
+    ["learner", model.learner + (model.policy ? ", policy " + model.policy : "")],
+    model.arms && ["arms", number(model.arms)],
+    ["decisions", `${number(model.decisions)}, ${number(model.pending)} of them wait for their feedback`],
+    ["feedback", `${number(feedback.applied || 0)} applied, ${number(feedback.late || 0)} late, ${number(feedback.duplicate || 0)} twice, ${number(feedback.unknown || 0)} unknown`],
+    ["learned", `${number(model.learned)}, mean loss ${number(model.mean_loss)} since the model began`],
+  ]).childNodes);
+  put(find("gain"), gain(model));
+  put(find("propensities"), propensities(model));
+  put(find("refit"), refits(model));
+}
+
+function show_history(history) {
+  put(find("curve"), curve(history));
+  put(find("rate"), rate(history));
+  put(find("arms"), shares(history));
+}
+
+function show_daemon(status) {
+  const d = status.durations || {}, journal = status.journal || {}, checkpoint = status.checkpoint || {};
+  const row = (name, of) => of && [name, number(of.count), span(of.p50), span(of.p99)];
+  put(find("times"), table("What it took", ["", "count", "p50", "p99"],
+    [row("decision", d.decide), row("sync of the journal", d.journal_sync), row("checkpoint", d.checkpoint)].filter(Boolean)));
+  put(find("journal"), list([
+    ["state", journal.state, journal.state === "broken" ? "bad" : ""],
+    journal.reason && ["because", journal.reason, "bad"],
+    journal.next !== undefined && ["records", number(journal.next)],
+    journal.lag_bytes !== undefined && ["not yet synced", bytes(journal.lag_bytes)],
+    journal.failures !== undefined && ["failures", number(journal.failures)],
+  ]));
+  put(find("checkpoint"), list([
+    ["written", number(checkpoint.written)], ["failed", number(checkpoint.failed), checkpoint.failed > 0 ? "bad" : ""],
+    ["newest", known(checkpoint.age) ? span(checkpoint.age) + " ago" : "none yet"], ["size", bytes(checkpoint.bytes || 0)],
+  ]));
+  const requests = status.requests || {}, streams = status.streams || {}, api = status.api || {};
+  put(find("requests"), list([
+    ["requests", `${number(requests.received)}, ${number(requests.errors)} of them errors`],
+    ["over HTTP", `${number(api.requests)}, ${number(api.refused)} of them refused`],
+    ["of streams", `${number(streams.received)}, ${number(streams.dropped)} of them dropped`],
+    ["subscribers", number(streams.subscribers)],
+  ]));
+  put(find("about"), `${status.version}, up ${span(status.uptime)}`);
+}
+
+// ---- explanations ----
+
+function meter(share) {
+  const half = 50 * Math.min(Math.abs(share), 1);
+  return draw("svg", { viewBox: "0 0 100 8", "aria-hidden": "true", preserveAspectRatio: "none" }, [
+    draw("rect", { class: "track", width: 100, height: 8 }),
+    draw("rect", { class: share < 0 ? "minus" : "plus", x: share < 0 ? 50 - half : 50, width: half, height: 8 }),
+  ]);
+}
+
+function explanation(is) {
+  const experts = (is.experts || []).filter((one) => !one.resting && one.contribution !== 0)
+    .sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
+  const most = Math.max(...experts.map((one) => Math.abs(one.contribution)), 1e-9);
+  const played = is.y !== undefined ? `value ${number(is.y)}` : is.arm !== undefined ? is.arm : "arm " + is.a;
+  const parts = [
+    list([
+      ["played", played],
+      is.p !== undefined && ["propensity", number(is.p)],
+      is.greedy !== undefined && ["the best predicted", is.greedy ? "yes" : "no, it explored"],
+      ["prediction", number(is.prediction)],
+      ["explained", is.state === "decision" ? "as it was when the decision was made" : "by the model as it is now"],
+    ]),
+    table("What each expert adds to the prediction: less is better", ["expert", "weight", "adds", ""],
+      experts.map((one) => [one.name, number(one.weight, 3), number(one.contribution, 3), meter(one.contribution / most)])),
+  ];
+  for (const one of experts.filter((expert) => (expert.features || []).length > 0).slice(0, 2)) {
+    const heavy = one.features.slice(0, SHOWN_FEATURES), top = Math.max(...heavy.map((f) => Math.abs(f.contribution)), 1e-9);
+    parts.push(table(`Heaviest features of ${one.name}`, ["feature", "value", "adds", ""],
+      heavy.map((f) => [f.feature, number(f.value, 3), number(f.contribution, 3), meter(f.contribution / top)])));
+  }
+  return parts;
+}
+
+async function explain(event) {
+  event.preventDefault();
+  const id = find("why-id").value, model = encodeURIComponent(state.chosen), place = find("why");
+  const ask = (query) => fetch(`/v1/models/${model}/decision?${query}`, { credentials: "same-origin" });
+  let answer = await ask("id=" + encodeURIComponent(id));
+  let body = await answer.json();
+  if (!body.found && /^-?\d{1,18}$/.test(id)) body = await (answer = await ask("number=" + encodeURIComponent(id))).json();
+  if (!answer.ok) put(place, make("p", body.detail, { class: "bad" }));
+  else if (!body.found) put(place, soft("No decision of this id waits for its feedback. The journal has the past ones: coppice journal dump FOLDER --id " + id));
+  else put(place, explanation(body));
+}
+
+// ---- the way of the figures ----
+
+async function get(path) {
+  const answer = await fetch(path, { credentials: "same-origin", cache: "no-store" });
+  if (!answer.ok) throw new Error(answer.status === 401 ? "logged out" : `${path}: ${answer.status}`);
+  return answer.json();
+}
+
+function show_login(needed) {
+  find("login").hidden = !needed;
+  find("content").hidden = needed;
+  find("logout").hidden = needed || !state.session.tokens;
+  find("pause").hidden = needed;
+  if (needed && find("live").textContent !== "Not logged in") {
+    put(find("live"), "Not logged in");
+    find("token").focus();
+  }
+}
+
+async function look_models(session) {
+  if (session.models) {
+    state.status = null;
+    return Promise.all(session.models.map((name) => get("/v1/models/" + encodeURIComponent(name))));
+  }
+  state.status = await get("/v1/status");
+  return state.status.models;
+}
+
+function choose() {
+  const asked = location.hash.startsWith("#m/") ? decodeURIComponent(location.hash.slice(3)) : null;
+  const names = state.models.map((model) => model.name);
+  const chosen = names.includes(asked) ? asked : names[0];
+  if (chosen !== state.chosen) {
+    find("why").replaceChildren();
+    state.chosen = chosen;
+  }
+}
+
+async function look() {
+  state.session = await get("/v1/session");
+  const readable = !state.session.tokens || (state.session.rights || []).includes("read");
+  if (state.session.name && !readable) put(find("login-error"), `${state.session.name} has no right to read.`);
+  show_login(!readable);
+  if (!readable) return;
+  state.models = await look_models(state.session);
+  choose();
+  const model = state.models.find((one) => one.name === state.chosen);
+  const history = model ? await get(`/v1/models/${encodeURIComponent(model.name)}/history`) : null;
+  show_models();
+  find("model").hidden = !model;
+  if (model) {
+    show_model(model);
+    show_history(history);
+  }
+  find("daemon").hidden = !state.status;
+  if (state.status) show_daemon(state.status);
+  put(find("live"), state.paused ? "Paused" : "Live");
+}
+
+async function turn() {
+  clearTimeout(state.timer);
+  try {
+    if (!document.hidden && !state.paused) await look();
+  } catch (error) {
+    put(find("live"), "No answer: " + error.message);
+  }
+  clearTimeout(state.timer);
+  state.timer = setTimeout(turn, state.models.length > MANY ? SLOW_PERIOD : PERIOD);
+}
+
+async function post(path, body) {
+  return fetch(path, { method: "POST", credentials: "same-origin", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+async function login(event) {
+  event.preventDefault();
+  const answer = await post("/login", { token: find("token").value });
+  find("token").value = "";
+  put(find("login-error"), answer.ok ? "" : answer.status === 401 ? "No such token." : "It did not work: " + answer.status);
+  if (answer.ok) turn();
+}
+
+async function logout() {
+  await post("/logout", {});
+  state.models = [];
+  turn();
+}
+
+function pause() {
+  state.paused = !state.paused;
+  find("pause").setAttribute("aria-pressed", String(state.paused));
+  put(find("live"), state.paused ? "Paused" : "Live");
+  turn();
+}
+
+find("login-form").addEventListener("submit", login);
+find("why-form").addEventListener("submit", explain);
+find("logout").addEventListener("click", logout);
+find("pause").addEventListener("click", pause);
+addEventListener("hashchange", () => {
+  turn().then(() => find("model-title").focus());
+});
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) turn();
+});
+turn();

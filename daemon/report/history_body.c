@@ -1,0 +1,66 @@
+/* Every array has one entry for each interval of the model's timeline; what an empty interval does not tell is nil. */
+#include "daemon/report/history_body.h"
+
+#include <math.h>
+
+#include "wire/wire_put.h"
+
+typedef double value_of(const cop_timeline_sums *item);
+
+static double decisions_of(const cop_timeline_sums *item) { return (double)item->decisions; }
+static double losses_of(const cop_timeline_sums *item) { return (double)item->losses; }
+
+static double mean_loss_of(const cop_timeline_sums *item)
+{
+	return item->losses > 0 ? item->loss / (double)item->losses : (double)NAN;
+}
+
+/* Counts are whole numbers. */
+static void put_series(const char *key, const cop_timeline *t, value_of *value, bool whole, cop_bytes *out)
+{
+	cop_wire_put_text(out, key);
+	cop_wire_put_array(out, t->count);
+	for (size_t i = 0; i < t->count; i++) {
+		double is = value(&t->item[i]);
+		if (isnan(is))
+			cop_wire_put_nil(out);
+		else if (whole)
+			cop_wire_put_unsigned(out, (uint64_t)is);
+		else
+			cop_wire_put_double(out, is);
+	}
+}
+
+static void put_arms(const cop_model_slot *slot, cop_bytes *out)
+{
+	const cop_timeline *t = &slot->timeline;
+	cop_wire_put_text(out, "arms");
+	cop_wire_put_array(out, t->arms);
+	for (size_t k = 0; k < t->arms; k++) {
+		size_t map = cop_wire_put_map_open(out);
+		if (k < slot->config->arm_name_list.count)
+			cop_wire_put_key_text(out, "arm", slot->config->arm_name_list.items[k]);
+		cop_wire_put_text(out, "decisions");
+		cop_wire_put_array(out, t->count);
+		for (size_t i = 0; i < t->count; i++)
+			cop_wire_put_unsigned(out, t->arm[i * t->arms + k]);
+		cop_wire_put_map_close(out, map);
+	}
+}
+
+void cop_history_body_put(const cop_report *report, const cop_model_slot *slot, const cop_wire_seq *seq, cop_bytes *out)
+{
+	const cop_timeline *t = &slot->timeline;
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "model", slot->name);
+	cop_wire_put_key_double(out, "began", report->born + (t->began - report->started));
+	cop_wire_put_key_double(out, "interval", t->interval);
+	put_series("decisions", t, decisions_of, true, out);
+	put_series("losses", t, losses_of, true, out);
+	put_series("mean_loss", t, mean_loss_of, false, out);
+	put_series("effective_share", t, cop_timeline_effective_share, false, out);
+	if (t->arms > 0)
+		put_arms(slot, out);
+	cop_wire_seq_put(out, seq);
+	cop_wire_put_map_close(out, map);
+}

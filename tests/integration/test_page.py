@@ -1,0 +1,339 @@
+"""The page at `/` of the listener for HTTP: what it is made of, who may read by its cookie, and in headless Chromium what
+is on it, at several widths, by keyboard, live."""
+
+import json
+import re
+import time
+
+import pytest
+from conftest import DEADLINE, model, wait_for
+from test_api import READER, SHOP, X, Api, bearer
+
+import chromium
+
+PARTS = ("/", "/page.css", "/page.js")
+browsers = pytest.mark.skipif(chromium.PROGRAM is None, reason="no Chromium here (Debian package chromium)")
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text(f"shop {SHOP} decide,feedback m\nreader {READER} read\none {READER}1 read n\n")
+    path.chmod(0o600)
+    return path
+
+
+def raw(api, method, path, body=None, headers=None):
+    """(status, headers, text)"""
+    connection = api.connect()
+    connection.request(method, path, body, headers or {})
+    answer = connection.getresponse()
+    got = answer.status, answer.headers, answer.read().decode()
+    connection.close()
+    return got
+
+
+def login(api, token):
+    status, headers, text = raw(api, "POST", "/login", json.dumps({"token": token}), {"Content-Type": "application/json"})
+    assert (status, text) == (204, "")
+    cookie, *attributes = headers["Set-Cookie"].split("; ")
+    return cookie, set(attributes)
+
+
+def test_page_loads_nothing_but_its_own_parts_of_few_bytes(daemon):
+    api = Api()
+    daemon(api.section + model())
+    got = {path: raw(api, "GET", path) for path in PARTS}
+    assert [status for status, _, _ in got.values()] == [200, 200, 200]
+    assert [headers["Content-Type"].split(";")[0] for _, headers, _ in got.values()] == ["text/html", "text/css", "text/javascript"]
+    assert sum(len(text.encode()) for _, _, text in got.values()) <= 150_000
+    for _, headers, text in got.values():
+        assert "default-src 'none'" in headers["Content-Security-Policy"] and "unsafe" not in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-cache"
+        assert re.findall(r"https?://[^\"' ]+", text) in ([], ["http://www.w3.org/2000/svg"])
+    assert set(re.findall(r'(?:href|src)="([^"#]*)"', got["/"][2])) == {"data:,", "/page.css", "/page.js"}
+    assert raw(api, "HEAD", "/")[0] == 200 and raw(api, "GET", "/page.css/")[0] == 404
+    assert raw(api, "POST", "/", "{}", {"Content-Type": "application/json"})[0] == 405
+
+
+def test_page_is_shown_to_strangers_but_no_figure(daemon, tokens):
+    api = Api(tokens=tokens)
+    daemon(api.section + model() + model("n"))
+    for path in PARTS:
+        status, headers, text = raw(api, "GET", path)
+        assert status == 200 and "Server" not in headers
+    assert json.loads(raw(api, "GET", "/v1/session")[2]) == {"tokens": True}
+    for path in ("/v1/models", "/v1/models/m", "/v1/models/m/history", "/v1/models/m/decision?id=a", "/v1/status"):
+        api.problem(401, "no_token", "GET", path)
+    kind = {"Content-Type": "application/json"}
+    for body, status in (({"token": "wrong" * 5}, 401), ({"token": ""}, 401), ({"token": 1}, 400), ({}, 400), ([], 400)):
+        got, headers, _ = raw(api, "POST", "/login", json.dumps(body), kind)
+        assert got == status and "Set-Cookie" not in headers
+    assert raw(api, "POST", "/login", json.dumps({"token": READER}), {"Content-Type": "text/plain"})[0] == 415
+    assert raw(api, "GET", "/login")[0] == 405
+
+
+def test_cookie_reads_and_changes_nothing(daemon, tokens):
+    api = Api(tokens=tokens)
+    one = daemon(api.section + model() + model("n"))
+    cookie, attributes = login(api, READER)
+    assert attributes == {"Path=/", "Max-Age=43200", "HttpOnly", "SameSite=Strict"}
+    assert READER not in cookie
+    one.logged('event=page_login name="reader" done=yes')
+    session = json.loads(raw(api, "GET", "/v1/session", headers={"Cookie": cookie})[2])
+    assert session == {"tokens": True, "name": "reader", "rights": ["read"]}
+    for path in ("/v1/models", "/v1/models/m", "/v1/models/m/history", "/v1/models/m/decision?id=a", "/v1/status", "/v1/version"):
+        assert raw(api, "GET", path, headers={"Cookie": f"other=1; {cookie}"})[0] == 200, path
+    shop, _ = login(api, SHOP)  # may decide by its token, not by its cookie
+    for verb, body in (("decide", {"id": "u", "x": X}), ("feedback", {"id": "u", "loss": 0}), ("explain", {"x": X})):
+        for who in (cookie, shop):
+            api.problem(401, "no_token", "POST", f"/v1/models/m/{verb}", json.dumps(body),
+                        {"Content-Type": "application/json", "Cookie": who})
+    api.problem(403, "forbidden", "GET", "/v1/models/m", headers={"Cookie": shop})
+    assert one.client().model()["decisions"] == 0
+
+
+def test_cookie_of_a_token_for_one_model_reads_that_model(daemon, tokens):
+    api = Api(tokens=tokens)
+    daemon(api.section + model() + model("n"))
+    cookie, _ = login(api, READER + "1")
+    assert json.loads(raw(api, "GET", "/v1/session", headers={"Cookie": cookie})[2])["models"] == ["n"]
+    assert raw(api, "GET", "/v1/models/n", headers={"Cookie": cookie})[0] == 200
+    for path in ("/v1/models/m", "/v1/models", "/v1/status"):
+        api.problem(403, "forbidden", "GET", path, headers={"Cookie": cookie})
+
+
+def test_cookie_that_was_altered_or_whose_token_is_gone_is_refused(daemon, tokens):
+    api = Api(tokens=tokens)
+    one = daemon(api.section + model() + model("n"))
+    cookie, _ = login(api, READER)
+    name, end, signature = cookie.removeprefix("coppice=").split(".")
+    later = str(int(end) + 1)
+    for wrong in (f"shop.{end}.{signature}", f"{name}.{later}.{signature}", f"{name}.{end}.{signature[::-1]}",
+                  f"{name}.{end}.{signature[:-1]}", f"{name}.{end}.", f"{name}.{signature}", signature, "", ".", "..", "." * 200,
+                  "x" * 1000, READER):
+        api.problem(401, "no_token", "GET", "/v1/models", headers={"Cookie": f"coppice={wrong}"})
+    assert raw(api, "GET", "/v1/models", headers={"Cookie": cookie})[0] == 200
+    tokens.write_text(f"reader {READER}2 read\n")  # another token of the same name
+    one.client().ok("reload")
+    api.problem(401, "no_token", "GET", "/v1/models", headers={"Cookie": cookie})
+    status, headers, _ = raw(api, "POST", "/logout", "{}", {"Content-Type": "application/json"})
+    assert status == 204 and headers["Set-Cookie"].startswith("coppice=; Path=/; Max-Age=0; ")
+
+
+def test_history_adds_up_to_what_was_counted(daemon):
+    api = Api()
+    one = daemon(api.section + model(arm_names=None))
+    client = one.client()
+    for i in range(60):
+        client.decide("m", i, X)
+        if i % 3:
+            client.feedback("m", i, i % 2)
+    history = wait_for(lambda: (h := client.ok("history", "m")) and sum(h["decisions"]) == 60 and h, "the interval to end")
+    count = len(history["decisions"])
+    assert history["model"] == "m" and history["interval"] == 1 and abs(history["began"] - time.time()) < 600
+    assert {len(history[key]) for key in ("losses", "mean_loss", "effective_share")} == {count}
+    assert sum(history["losses"]) == 40
+    assert sum(n * mean for n, mean in zip(history["losses"], history["mean_loss"]) if n) == pytest.approx(20)
+    assert [sum(at) for at in zip(*(arm["decisions"] for arm in history["arms"]))] == history["decisions"]
+    for n, share in zip(history["decisions"], history["effective_share"]):
+        assert (share is None) == (n == 0) and (share is None or 0 < share <= 1 + 1e-9)
+    assert api.ok("/v1/models/m/history")["arms"]
+    status = client.ok("status")
+    assert status["durations"]["decide"]["count"] >= 60 and 0 < status["durations"]["decide"]["p50"] <= status["durations"]["decide"]["p99"]
+    propensities = client.model()["propensities"]
+    assert 0 < propensities["least"] <= 1 and 0 < propensities["effective_share"] <= 1
+    assert one.client().error("history", "zz")["code"] == "unknown_model"
+
+
+def test_decision_is_searched_by_ids_of_both_kinds(daemon):
+    api = Api()
+    client = daemon(api.section + model()).client()
+    client.decide("m", "17", X)
+    client.decide("m", 17, [1, 2, 3])
+    client.decide("m", "a b&c/ü", X)
+    for query, id in (("id=17", "17"), ("number=17", 17), ("id=a%20b%26c%2F%C3%BC", "a b&c/ü")):
+        got = api.ok(f"/v1/models/m/decision?{query}")
+        assert got.pop("found") is True
+        assert got == {k: v for k, v in client.ok("explain", "m", {"id": id}).items()}
+    for query in ("id=18", "number=18", "number=-9223372036854775808"):
+        assert api.ok(f"/v1/models/m/decision?{query}") == {"found": False}
+    for query in ("", "?id=", "?id=1&number=1", "?x=1", "?number=1e3", "?number=9223372036854775808", "?id=" + "x" * 65):
+        api.problem(400, "bad_request", "GET", "/v1/models/m/decision" + query)
+    assert client.model()["pending"] == 3
+
+
+# ---- in the browser ----
+
+
+@pytest.fixture(scope="module")
+def browser():
+    one = chromium.Chromium()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def served(daemon, tmp_path):
+    """A daemon with two models, of which one has learned a little; its client and the page's address."""
+    (tmp_path / "arms").write_text("news\nsport\n<b>music</b>\n")
+    (tmp_path / "features").write_text("age\nhour\nvisits\n")
+    api = Api()
+    one = daemon(api.section + model("front-page", arm_names=str(tmp_path / "arms"), feature_names=str(tmp_path / "features"),
+                                     holdout=0.3) + model("a" * 64, learner="value", value_range=(0, 10)))
+    client = one.client()
+    for i in range(300):
+        x = [i % 7 / 7, i % 5 / 5, i % 3 / 3]
+        a = client.decide("front-page", i, x)["a"]
+        if i % 10:
+            client.feedback("front-page", i, int(a != i % 3))
+    client.decide("front-page", "person-7", [0.5, 0.25, 1])
+    wait_for(lambda: sum(client.ok("history", "front-page")["decisions"]) == 301, "the interval to end")
+    return one, client, f"http://127.0.0.1:{api.port}/"
+
+
+def text(browser, id):
+    return browser.run(f"document.getElementById({json.dumps(id)}).innerText")
+
+
+def until(browser, expression, what):
+    return wait_for(lambda: browser.run(expression), what)
+
+
+def live(browser):
+    until(browser, "document.getElementById('live').textContent === 'Live'", "the page to be live")
+
+
+def complaints(browser, url):
+    return [one for one in browser.complaints() if not one.startswith("request: " + url) and one != "request: data:,"]
+
+
+CUT = """[...document.querySelectorAll('body *')].filter((e) => {
+    const box = e.getBoundingClientRect(), clipped = e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible';
+    return box.width > 0 && !e.classList.contains('skip') && !(e instanceof SVGElement && e.tagName !== 'svg')
+        && (box.right > innerWidth + 0.5 || box.left < -0.5 || (clipped && !['INPUT'].includes(e.tagName) && e.tagName !== 'svg'));
+}).map((e) => e.tagName + '#' + e.id)"""
+
+
+@browsers
+@pytest.mark.parametrize("dark", (False, True), ids=("light", "dark"))
+@pytest.mark.parametrize("width", (320, 768, 1280))
+def test_page_shows_the_figures_and_cuts_nothing(browser, served, width, dark):
+    one, client, url = served
+    browser.open(url, width, 900, dark=dark)
+    live(browser)
+    browser.run("document.getElementById('why-id').value = 'person-7', document.getElementById('why-form').requestSubmit()")
+    until(browser, "document.querySelectorAll('#why table').length > 0", "the explanation")
+    assert browser.run(CUT) == []
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert text(browser, "model-title") == "front-page"
+    assert "301" in text(browser, "facts") and "sport" in text(browser, "arms") and "<b>music</b>" in text(browser, "arms")
+    assert re.search(r"gain|groups need losses", text(browser, "gain")) and "off" in text(browser, "refit")
+    assert "p99" in text(browser, "times") and "ok" in text(browser, "journal")
+    why = text(browser, "why")
+    assert "propensity" in why and re.search(r"\b(age|hour|visits)\b", why)
+    assert browser.run("document.querySelectorAll('svg[role=img]').length") >= 4
+    assert browser.run("[...document.querySelectorAll('svg[role=img]')].every((e) => e.getAttribute('aria-label').length > 10)")
+    colours = browser.run("(() => { const s = getComputedStyle(document.body); return [s.color, s.backgroundColor]; })()")
+    lightness = [sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours]
+    assert (lightness[0] > lightness[1]) == dark
+    assert complaints(browser, url) == []
+
+
+@browsers
+def test_page_has_landmarks_labels_and_headings(browser, served):
+    _, _, url = served
+    browser.open(url, 1280, 900)
+    live(browser)
+    assert browser.run("['header', 'main', 'nav', 'footer'].map((tag) => document.querySelectorAll(tag).length)") == [1, 1, 1, 1]
+    assert browser.run("document.documentElement.lang") == "en" and browser.run("document.querySelectorAll('h1').length") == 1
+    assert browser.run("""[...document.querySelectorAll('section')].every((e) =>
+        document.getElementById(e.getAttribute('aria-labelledby')).textContent.length > 0 || e.closest('[hidden]'))""")
+    assert browser.run("[...document.querySelectorAll('input')].every((e) => e.labels.length === 1)")
+    assert browser.run("[...document.querySelectorAll('table')].every((e) => e.caption.textContent && e.querySelector('th[scope=row]'))")
+    assert browser.run("document.getElementById('live').getAttribute('role')") == "status"
+
+
+@browsers
+def test_page_goes_by_keyboard(browser, served):
+    _, _, url = served
+    browser.open(url, 1280, 900)
+    live(browser)
+    seen = []
+    for _ in range(6):
+        browser.press("Tab")
+        seen.append(browser.run("document.activeElement.textContent.slice(0, 10)"))
+        ring = browser.run("(() => { const e = document.activeElement; return e.matches(':focus-visible') && getComputedStyle(e).outlineStyle; })()")
+        assert ring == "solid", seen
+    assert seen[0] == "Skip to th" and seen[1] == "Pause" and seen[2].startswith("front-page") and seen[3].startswith("aaaa")
+    browser.run("document.querySelector('#models li:nth-child(2) a').focus()")
+    browser.press("Enter")
+    until(browser, "document.getElementById('model-title').textContent === 'a'.repeat(64)", "the other model")
+    until(browser, "document.activeElement.id === 'model-title'", "the focus to follow")
+    assert browser.run("document.querySelectorAll('#models [aria-current]').length") == 1
+    assert browser.run(CUT) == []
+
+
+@browsers
+def test_page_is_live_without_reload_and_pauses(browser, served):
+    _, client, url = served
+    browser.open(url, 1280, 900)
+    live(browser)
+    browser.run("document.title = 'not loaded again'")
+    browser.run("document.querySelector('#models a').focus()")
+    client.decide("front-page", "more", [0, 0, 0])
+    until(browser, "document.getElementById('facts').innerText.includes('302')", "the new decision")
+    assert browser.run("document.title") == "not loaded again"
+    assert browser.run("document.activeElement === document.querySelector('#models a')")
+    browser.run("document.getElementById('pause').click()")
+    until(browser, "document.getElementById('live').textContent === 'Paused'", "the pause")
+    assert browser.run("document.getElementById('pause').getAttribute('aria-pressed')") == "true"
+    assert complaints(browser, url) == []
+
+
+@browsers
+def test_page_finds_decisions_by_their_id(browser, served):
+    _, client, url = served
+    browser.open(url, 768, 900)
+    live(browser)
+
+    def why(id):
+        browser.run("document.getElementById('why').replaceChildren()")
+        browser.run(f"document.getElementById('why-id').value = {json.dumps(id)}, document.getElementById('why-form').requestSubmit()")
+        until(browser, "document.getElementById('why').children.length > 0", "an answer")
+        return text(browser, "why")
+    played = client.ok("explain", "front-page", {"id": 10})
+    assert played["arm"] in why("10") and "propensity" in why("10")  # a whole number
+    assert "No decision of this id" in why("nobody") and "No decision of this id" in why("11")
+    assert complaints(browser, url) == []
+
+
+@browsers
+def test_page_logs_in_and_out(browser, daemon, tokens):
+    api = Api(tokens=tokens)
+    daemon(api.section + model() + model("n"))
+    url = f"http://127.0.0.1:{api.port}/"
+    browser.open(url, 320, 700)
+    until(browser, "!document.getElementById('login').hidden", "the form")
+    assert browser.run(CUT) == [] and complaints(browser, url) == []
+    assert browser.run("document.activeElement.id") == "token"
+
+    def send(token):
+        browser.run(f"document.getElementById('token').value = {json.dumps(token)}, document.getElementById('login-form').requestSubmit()")
+    send(READER)
+    live(browser)
+    assert browser.run("[...document.querySelectorAll('#models strong')].map((e) => e.textContent)") == ["m", "n"]
+    assert browser.run("document.cookie") == "" and browser.run("document.getElementById('login').hidden")
+    assert browser.run("""fetch('/v1/models/m/decide', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+        body: '{"id": 1, "x": [0, 0, 0]}' }).then((answer) => answer.status)""") == 401
+    browser.run("document.getElementById('logout').click()")
+    until(browser, "!document.getElementById('login').hidden", "the form again")
+    assert browser.run("document.getElementById('content').hidden")
+    send("wrong" * 5)
+    until(browser, "document.getElementById('login-error').textContent === 'No such token.'", "the refusal")
+    send(READER + "1")
+    live(browser)
+    assert browser.run("[...document.querySelectorAll('#models strong')].map((e) => e.textContent)") == ["n"]
+    assert browser.run("document.getElementById('daemon').hidden")
+    send_nothing = browser.run("document.getElementById('token').value")
+    assert send_nothing == ""
