@@ -200,7 +200,7 @@ static const verb verbs[] = {
 	{ "decide_batch", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch },
 	{ "rank_batch", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch },
 	{ "feedback_batch", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch },
-	{ "activate", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
+	{ "activate", ANY, COP_ACCESS_DECIDE, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
 	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
 	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
 	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },

@@ -6,9 +6,12 @@
  * request was given up is of no request. */
 #include "daemon/api/api.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,6 +29,7 @@
 #include "daemon/common/http_connections.h"
 #include "daemon/common/http_listen.h"
 #include "daemon/common/reads.h"
+#include "wire/wire_code.h"
 
 #define CONNECTIONS      1024u       /* of one listener */
 #define CONNECTION_IDLE  75u         /* seconds */
@@ -37,6 +41,8 @@
 #define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define LOGIN_RATE       1.0 /* lines of the log a second */
 #define LOGIN_BURST      20.0
+#define REFUSAL_RATE     5.0 /* the same of refusals */
+#define REFUSAL_BURST    5.0
 #define HELD_SHARE       8 /* the part of queue_limit that bodies may take */
 
 typedef struct api_slot {
@@ -63,7 +69,8 @@ struct cop_api {
 	cop_api_gate gate;
 	cop_api_tls tls;
 	cop_log *log;
-	cop_log_limiter limiter; /* of who logs in to the page */
+	cop_log_limiter limiter;  /* of who logs in to the page */
+	cop_log_limiter refusals; /* of who is refused */
 	cop_api_link link;
 	api_listener listeners[COP_CONFIG_LISTENERS];
 	size_t listener_count;
@@ -125,11 +132,52 @@ static enum MHD_Result add_page_headers(struct MHD_Response *response, const cop
 	return result;
 }
 
+static void put_peer(const api_slot *slot, char out[INET6_ADDRSTRLEN])
+{
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(slot->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const struct sockaddr *address = info == NULL ? NULL : info->client_addr;
+	(void)snprintf(out, INET6_ADDRSTRLEN, "-");
+	if (address != NULL && address->sa_family == AF_INET)
+		(void)inet_ntop(
+		        AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, out, INET6_ADDRSTRLEN);
+	else if (address != NULL && address->sa_family == AF_INET6)
+		(void)inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, out,
+		        INET6_ADDRSTRLEN);
+}
+
+/* What a token, or none, was refused is counted and logged, as it is of keys. */
+static void tell_refusal(cop_api *api, const api_slot *slot)
+{
+	static const struct {
+		unsigned status;
+		const char *event, *why;
+	} refusals[] = {
+		{ MHD_HTTP_UNAUTHORIZED, "token_refused", "no token of the file" },
+		{ MHD_HTTP_FORBIDDEN, "request_forbidden", "its token lacks the right" },
+		{ MHD_HTTP_TOO_MANY_REQUESTS, "client_limited", "beyond the limits of its line" },
+	};
+	_Atomic uint64_t *counts[] = { &api->counts.strangers, &api->counts.forbidden, &api->counts.limited };
+	const cop_api_request *r = &slot->request;
+	char peer[INET6_ADDRSTRLEN], model[COP_CONFIG_NAME_MAX + 8];
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+		if (r->status != refusals[i].status)
+			continue;
+		(void)atomic_fetch_add_explicit(counts[i], 1, memory_order_relaxed);
+		put_peer(slot, peer);
+		cop_wire_text_clean(model, sizeof model, r->model, strlen(r->model));
+		cop_log_limited(api->log, &api->refusals, cop_clock_monotonic_us(), COP_LOG_WARNING, refusals[i].event,
+		        "name=%.64s peer=\"%s\" path=\"%s\" model=\"%s\" reason=\"%s\"",
+		        r->client[0] == '\0' ? "-" : r->client, peer, r->route == NULL ? "" : r->route->path, model,
+		        refusals[i].why);
+	}
+}
+
 static enum MHD_Result respond(cop_api *api, api_slot *slot)
 {
 	cop_api_request *r = &slot->request;
 	/* The personalizer's clients read no other type. */
-	bool plain = r->status < 400 || cop_api_route_is_personalizer(r->route);
+	bool plain = r->status < 400 || r->personal;
 	struct MHD_Response *response =
 	        MHD_create_response_from_buffer(r->answer.length, r->answer.data, MHD_RESPMEM_MUST_COPY);
 	if (response == NULL)
@@ -154,6 +202,8 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 		result = MHD_queue_response(slot->connection, r->status, response);
 	MHD_destroy_response(response);
 	(void)atomic_fetch_add_explicit(&api->counts.requests[r->status / 100], 1, memory_order_relaxed);
+	if (r->status >= MHD_HTTP_UNAUTHORIZED)
+		tell_refusal(api, slot);
 	return result;
 }
 
@@ -180,13 +230,14 @@ static enum MHD_Result begin(
 	cop_api_gate_check(&api->gate, &slot->request, connection, path, method);
 	if (slot->request.status == 0 && atomic_load(&api->stopping))
 		cop_api_request_refuse(&slot->request, 503, "busy", "the daemon is stopping");
-	bool stranger = slot->request.status == MHD_HTTP_UNAUTHORIZED || slot->request.status == MHD_HTTP_FORBIDDEN;
-	bool large = announced_length(connection) > api->body_limit;
-	if (!stranger && !large)
-		return MHD_YES;
-	if (slot->request.status == 0)
-		refuse_large(api, &slot->request);
-	return respond(api, slot); /* a body is not read, and its connection ends */
+	cop_api_request *r = &slot->request;
+	bool ends = r->unframed || r->status == MHD_HTTP_UNAUTHORIZED || r->status == MHD_HTTP_FORBIDDEN;
+	uint64_t announced = announced_length(connection);
+	if (announced > api->body_limit && r->status == 0)
+		refuse_large(api, r);
+	if (!ends && announced <= api->body_limit + SWALLOWED)
+		return MHD_YES;    /* a refused body is read, for its sender may read no answer before all is sent */
+	return respond(api, slot); /* it is not read, and its connection ends */
 }
 
 /* A piece of the body. False: more than anybody sends by mistake, and the connection ends. */
@@ -489,6 +540,7 @@ cop_err cop_api_open(
 	api->link.fd = -1;
 	api->log = log;
 	cop_log_limiter_init(&api->limiter, LOGIN_RATE, LOGIN_BURST);
+	cop_log_limiter_init(&api->refusals, REFUSAL_RATE, REFUSAL_BURST);
 	api->body_limit = config->message_limit;
 	api->held_limit = config->queue_limit / HELD_SHARE;
 	cop_bytes_init(&api->work);

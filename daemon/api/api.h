@@ -17,6 +17,9 @@
 
 typedef struct cop_api_counts {
 	_Atomic uint64_t requests[COP_API_STATUSES]; /* answered, by class of status */
+	_Atomic uint64_t strangers;                  /* of them, without a token of the file, */
+	_Atomic uint64_t forbidden;                  /* whose token lacks the right, */
+	_Atomic uint64_t limited;                    /* or beyond its limits */
 	_Atomic uint64_t unanswered;                 /* of them, those that the loop gave no reply in time */
 	_Atomic uint64_t connections;                /* at present */
 	_Atomic uint64_t ended;                      /* connections ended to make room for others */

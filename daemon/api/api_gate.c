@@ -36,6 +36,43 @@ void cop_api_gate_exchange(cop_api_gate *gate, cop_access **access)
 	cop_access_free(past);
 }
 
+static bool is_text(const char *text)
+{
+	const uint8_t *at = (const uint8_t *)text;
+	for (size_t left = strlen(text), length; left > 0; left -= length, at += length)
+		if ((length = cop_json_utf8_length(at, left)) == 0)
+			return false;
+	return true;
+}
+
+typedef struct framing {
+	unsigned lengths, codings;
+	bool chunked;
+} framing;
+
+static enum MHD_Result see_framing(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+	framing *f = context;
+	(void)kind;
+	f->lengths += strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0;
+	if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+		f->codings++;
+		f->chunked = value != NULL && strcasecmp(value, "chunked") == 0;
+	}
+	return MHD_YES;
+}
+
+/* Where a body ends must not be a question of opinion: a proxy before the listener may have another one. */
+static void check_framing(cop_api_request *r, struct MHD_Connection *connection)
+{
+	framing f = { 0 };
+	(void)MHD_get_connection_values(connection, MHD_HEADER_KIND, see_framing, &f);
+	r->unframed = f.lengths + f.codings > 1 || (f.codings == 1 && !f.chunked);
+	if (r->unframed && r->status == 0)
+		cop_api_request_refuse(r, 400, "bad_request",
+		        "expected one of the headers Content-Length and Transfer-Encoding: chunked");
+}
+
 /* Which decision is asked for: ids that are texts and those that are whole numbers differ. */
 static void take_query(cop_api_request *r, struct MHD_Connection *connection)
 {
@@ -55,12 +92,22 @@ static void take_query(cop_api_request *r, struct MHD_Connection *connection)
 static void check_headers(cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
 {
 	static const char json[] = "application/json";
+	static const char personal[] = COP_API_ROUTE_PERSONAL;
 	const char *allowed;
 	char name[COP_CONFIG_NAME_MAX + 1];
-	r->route = cop_api_route_find(path, name);
+	bool whole;
+	r->personal = strncmp(path, personal, sizeof personal - 1) == 0;
+	r->route = cop_api_route_find(path, name, &whole);
 	if (r->route == NULL) {
-		cop_api_request_refuse(r, 404, "unknown_path",
-		        "no such path; expected /v1/models, /v1/models/NAME, /v1/models/NAME/VERB or /v1/version");
+		cop_api_request_refuse(r, 404, "unknown_path", "no such path; expected %s",
+		        r->personal ? COP_API_ROUTE_PERSONAL
+		                "v1.0/rank, v1.0/events/ID/reward or v1.0/events/ID/activate"
+		                    : "/v1/models, /v1/models/NAME, /v1/models/NAME/VERB or /v1/version");
+		return;
+	}
+	if (!whole || !is_text(name)) {
+		cop_api_request_refuse(
+		        r, 400, "bad_request", "id in the path: expected 1 to %d bytes of UTF-8", COP_CONFIG_NAME_MAX);
 		return;
 	}
 	memcpy(cop_api_route_is_personalizer(r->route) ? r->event : r->model, name, sizeof name);
@@ -181,6 +228,7 @@ void cop_api_gate_check(
         cop_api_gate *gate, cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
 {
 	check_headers(r, connection, path, method);
+	check_framing(r, connection);
 	if (cop_api_route_is_personalizer(r->route))
 		memcpy(r->model, gate->personalizer, sizeof r->model);
 	(void)pthread_mutex_lock(&gate->lock);

@@ -66,11 +66,22 @@ static void put_value(cop_bytes *out, const cop_json *value)
 	}
 }
 
+/* NULL in the place of null, which these clients send for what they leave out. */
+static const cop_json *member(const cop_json *object, const char *key)
+{
+	const cop_json *value = cop_json_member(object, key);
+	return value != NULL && cop_json_type_of(value) == COP_JSON_NULL ? NULL : value;
+}
+
 /* The members of all objects of a list as one map; a missing list is an empty map. False: it is no list of objects. */
 static bool put_merged(cop_bytes *out, const cop_json *list)
 {
 	size_t members = 0;
-	if (list != NULL && cop_json_type_of(list) != COP_JSON_ARRAY)
+	if (list == NULL) {
+		cop_wire_put_map(out, 0);
+		return true;
+	}
+	if (cop_json_type_of(list) != COP_JSON_ARRAY)
 		return false;
 	for (size_t i = 0; i < cop_json_size(list); i++) {
 		if (cop_json_type_of(cop_json_element(list, i)) != COP_JSON_OBJECT)
@@ -113,10 +124,30 @@ static cop_err put_candidates(cop_api_request *r, const cop_json *actions, cop_b
 		cop_bytes_put(&r->names, id, length + 1);
 		if (r->names.err != COP_OK)
 			return r->names.err;
-		if (!put_merged(out, cop_json_member(action, "features")))
+		if (!put_merged(out, member(action, "features")))
 			return refuse(fault, "actions: features: expected an array of objects");
 	}
 	return COP_OK;
+}
+
+static bool is_excluded(const cop_json *excluded, const char *name)
+{
+	const char *id;
+	for (size_t i = 0; excluded != NULL && i < cop_json_size(excluded); i++)
+		if (cop_json_get_text(cop_json_element(excluded, i), &id, NULL) == COP_OK && strcmp(id, name) == 0)
+			return true;
+	return false;
+}
+
+/* What the caller would have shown itself: the first action that is not excluded. */
+static void put_caller(const cop_api_request *r, const cop_json *excluded, size_t count, cop_bytes *out)
+{
+	const char *at = (const char *)r->names.data;
+	size_t place = 0;
+	for (; place < count && is_excluded(excluded, at); place++)
+		at += strlen(at) + 1;
+	cop_wire_put_key_unsigned(out, "a", place < count ? place : 0); /* an apprentice's; others ignore it */
+	cop_wire_put_key_double(out, "p", 1.0);
 }
 
 static cop_err put_mask(
@@ -154,7 +185,7 @@ static cop_err take_event(cop_api_request *r, const cop_json *id, cop_wire_fault
 {
 	const char *text;
 	size_t length;
-	if (id == NULL || cop_json_type_of(id) == COP_JSON_NULL)
+	if (id == NULL)
 		return make_event(r->event) ? COP_OK : COP_EIO;
 	if (cop_json_get_text(id, &text, &length) != COP_OK || length == 0 || length >= sizeof r->event)
 		return refuse(fault, "eventId: expected a text of 1 to 64 bytes");
@@ -165,27 +196,28 @@ static cop_err take_event(cop_api_request *r, const cop_json *id, cop_wire_fault
 static cop_err put_rank(
         cop_api_request *r, const cop_json *body, cop_bytes *out, uint32_t *pairs, cop_wire_fault *fault)
 {
-	const cop_json *excluded = cop_json_member(body, "excludedActions"),
-	               *actions = cop_json_member(body, "actions");
+	const cop_json *excluded = member(body, "excludedActions"), *actions = member(body, "actions"),
+	               *deferred = member(body, "deferActivation");
 	bool defer = false;
-	(void)!cop_json_get_boolean(cop_json_member(body, "deferActivation"), &defer);
-	cop_err err = take_event(r, cop_json_member(body, "eventId"), fault);
+	if (deferred != NULL && cop_json_get_boolean(deferred, &defer) != COP_OK)
+		return refuse(fault, "deferActivation: expected a boolean");
+	cop_err err = take_event(r, member(body, "eventId"), fault);
 	if (err != COP_OK)
 		return err;
 	cop_wire_put_key_text(out, "id", r->event);
 	cop_wire_put_key_bool(out, "probabilities", true);
 	cop_wire_put_key_bool(out, "defer", defer);
-	cop_wire_put_key_unsigned(out, "a", 0); /* an apprentice's; others ignore it */
-	cop_wire_put_key_double(out, "p", 1.0);
 	cop_wire_put_text(out, "x");
-	if (!put_merged(out, cop_json_member(body, "contextFeatures")))
+	if (!put_merged(out, member(body, "contextFeatures")))
 		return refuse(fault, "contextFeatures: expected an array of objects");
 	err = put_candidates(r, actions, out, fault);
 	*pairs = 7;
-	if (err == COP_OK && excluded != NULL && cop_json_type_of(excluded) != COP_JSON_NULL) {
+	if (err == COP_OK && excluded != NULL) {
 		err = put_mask(r, excluded, cop_json_size(actions), out, fault);
 		*pairs = 8;
 	}
+	if (err == COP_OK)
+		put_caller(r, excluded, cop_json_size(actions), out);
 	return err;
 }
 

@@ -53,7 +53,7 @@ void cop_api_request_reset(cop_api_request *request)
 	request->numbered = false;
 	request->page = NULL;
 	request->cookie[0] = '\0';
-	request->stranger = false;
+	request->unframed = request->personal = request->stranger = false;
 	request->model[0] = '\0';
 	request->status = 0;
 	request->allow = NULL;
@@ -94,6 +94,7 @@ static const char *title_of(unsigned status)
 		{ 413, "Content Too Large" },
 		{ 415, "Unsupported Media Type" },
 		{ 422, "Unprocessable Content" },
+		{ 429, "Too Many Requests" },
 		{ 501, "Not Implemented" },
 		{ 503, "Service Unavailable" },
 	};
@@ -140,7 +141,7 @@ static void put_problem(cop_api_request *request, unsigned status, const char *c
 	cop_json_put_unsigned(json, "status", status);
 	cop_json_put_text(json, "code", code);
 	cop_json_put_text(json, "detail", detail);
-	if (cop_api_route_is_personalizer(request->route))
+	if (request->personal)
 		put_error(json, code, detail);
 	cop_json_end_object(json);
 	if (cop_json_writer_finish(json, &text, &length) == COP_OK)

@@ -26,6 +26,8 @@ typedef struct cop_api_request {
 	cop_bytes answer;
 	const cop_api_page_part *page;     /* what the answer is; NULL: JSON */
 	char cookie[COP_API_SESSION_ROOM]; /* header Set-Cookie of the answer, "" for none */
+	bool personal;                     /* the path begins as the personalizer's do */
+	bool unframed;                     /* nobody knows where its body ends */
 	bool stranger;                     /* tokens are asked for, and it has none that is valid */
 	const char *allow;                 /* header of an answer 405, else NULL */
 	char client[COP_ACCESS_NAME + 1];  /* the token's name; "": no token was asked for */

@@ -1,6 +1,7 @@
 /* A path is compared with each row, part by part. */
 #include "daemon/api/api_route.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static const cop_api_route routes[] = {
@@ -17,18 +18,14 @@ static const cop_api_route routes[] = {
 	{ "/v1/models/*", "status", false, COP_API_MODEL, COP_ACCESS_READ },
 	{ "/v1/models", "status", false, COP_API_MODELS, COP_ACCESS_READ },
 	{ "/v1/status", "status", false, COP_API_ALL, COP_ACCESS_READ },
-	{ "/v1/version", "", false, COP_API_VERSION, 0 },
-	{ "/v1/session", "", false, COP_API_SESSION, 0 },
-	{ "/", "", false, COP_API_PAGE, 0 },
-	{ "/page.css", "", false, COP_API_PAGE, 0 },
-	{ "/page.js", "", false, COP_API_PAGE, 0 },
-	{ "/login", "", true, COP_API_LOGIN, 0 },
+	{ "/v1/version", "", false, COP_API_VERSION, 0 }, { "/v1/session", "", false, COP_API_SESSION, 0 },
+	{ "/", "", false, COP_API_PAGE, 0 }, { "/page.css", "", false, COP_API_PAGE, 0 },
+	{ "/page.js", "", false, COP_API_PAGE, 0 }, { "/login", "", true, COP_API_LOGIN, 0 },
 	{ "/logout", "", true, COP_API_LOGOUT, 0 },
 	{ "/personalizer/v1.0/rank", "rank", true, COP_API_RANKED, COP_ACCESS_DECIDE },
 	{ "/personalizer/v1.0/events/*/reward", "feedback", true, COP_API_REWARDED, COP_ACCESS_FEEDBACK },
 	{ "/personalizer/v1.0/events/*/activate", "activate", true, COP_API_ACTIVATED, COP_ACCESS_DECIDE },
-	{ "/personalizer/v1.1-preview.1/multislot/rank", "", true, COP_API_SLOTS, COP_ACCESS_DECIDE },
-	{ "/personalizer/v1.1-preview.3/multislot/rank", "", true, COP_API_SLOTS, COP_ACCESS_DECIDE },
+	{ COP_API_ROUTE_PERSONAL "*/multislot/", "", true, COP_API_SLOTS, COP_ACCESS_DECIDE }, /* and all below it */
 };
 #define ROUTES (sizeof routes / sizeof *routes)
 
@@ -40,6 +37,8 @@ static bool matches(const cop_api_route *route, const char *path, const char **n
 	*length = 0;
 	if (strncmp(row, path, before) != 0)
 		return false;
+	if (route->shown == COP_API_SLOTS)
+		return strstr(path + before, star + 1) != NULL;
 	if (star == NULL)
 		return path[before] == '\0';
 	*name = path + before;
@@ -48,16 +47,19 @@ static bool matches(const cop_api_route *route, const char *path, const char **n
 		*length = strcspn(*name, "/");
 	else if (all > behind)
 		*length = all - behind;
-	return *length > 0 && *length <= COP_CONFIG_NAME_MAX && strcmp(star + 1, *name + *length) == 0;
+	size_t most = cop_api_route_is_personalizer(route) ? SIZE_MAX : COP_CONFIG_NAME_MAX;
+	return *length > 0 && *length <= most && strcmp(star + 1, *name + *length) == 0;
 }
 
-const cop_api_route *cop_api_route_find(const char *path, char found[COP_CONFIG_NAME_MAX + 1])
+const cop_api_route *cop_api_route_find(const char *path, char found[COP_CONFIG_NAME_MAX + 1], bool *whole)
 {
 	for (size_t i = 0; i < ROUTES; i++) {
 		const char *name = "";
 		size_t length;
 		if (!matches(&routes[i], path, &name, &length))
 			continue;
+		*whole = length <= COP_CONFIG_NAME_MAX;
+		length = *whole ? length : COP_CONFIG_NAME_MAX;
 		memcpy(found, name, length);
 		found[length] = '\0';
 		return &routes[i];

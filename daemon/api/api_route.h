@@ -26,6 +26,8 @@ typedef enum cop_api_shown {
 	COP_API_SLOTS,     /* no verb: is not there */
 } cop_api_shown;
 
+#define COP_API_ROUTE_PERSONAL "/personalizer/"
+
 typedef struct cop_api_route {
 	const char *path; /* "*" stands for a model's name, in those of the personalizer for an event's id */
 	const char *verb; /* of the request socket, "" for none */
@@ -34,8 +36,9 @@ typedef struct cop_api_route {
 	unsigned right; /* COP_ACCESS_..., 0: every token's */
 } cop_api_route;
 
-/* The row for a path (decoded, without its query), and what stands in place of "*", "" for none. NULL: no such path. */
-const cop_api_route *cop_api_route_find(const char *path, char name[COP_CONFIG_NAME_MAX + 1]);
+/* The row for a path (decoded, without its query), and what stands in place of "*", "" for none. *whole: it is all of
+ * that; else an event's id was longer, and is cut. NULL: no such path. */
+const cop_api_route *cop_api_route_find(const char *path, char name[COP_CONFIG_NAME_MAX + 1], bool *whole);
 /* Whether the row takes the method; `allowed` gets the header Allow. */
 bool cop_api_route_takes(const cop_api_route *route, const char *method, const char **allowed);
 /* Whether strangers may ask, who have no token: the page, and logging in to it; NULL is not. */

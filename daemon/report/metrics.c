@@ -341,6 +341,10 @@ static void put_api(const cop_api_counts *counts, cop_bytes *out)
 		if (i != 3)
 			cop_exposition_whole(out, "coppice_api_requests_total", labels, counts->requests[i]);
 	}
+	cop_exposition_family(out, "coppice_api_refused_total", "Of them, those that a token, or none, was refused.");
+	cop_exposition_whole(out, "coppice_api_refused_total", "reason=\"token\"", counts->strangers);
+	cop_exposition_whole(out, "coppice_api_refused_total", "reason=\"right\"", counts->forbidden);
+	cop_exposition_whole(out, "coppice_api_refused_total", "reason=\"limit\"", counts->limited);
 	cop_exposition_lone_whole(out, "coppice_api_unanswered_total",
 	        "Requests to it that the serving loop gave no answer in time.", counts->unanswered);
 	cop_exposition_lone_whole(out, "coppice_api_connections", "Connections to it at present.", counts->connections);

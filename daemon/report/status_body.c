@@ -218,6 +218,9 @@ static void put_api(const cop_api_counts *counts, cop_bytes *out)
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "requests", requests);
 	cop_wire_put_key_unsigned(out, "refused", refused);
+	cop_wire_put_key_unsigned(out, "strangers", counts->strangers);
+	cop_wire_put_key_unsigned(out, "forbidden", counts->forbidden);
+	cop_wire_put_key_unsigned(out, "limited", counts->limited);
 	cop_wire_put_key_unsigned(out, "unanswered", counts->unanswered);
 	cop_wire_put_key_unsigned(out, "connections", counts->connections);
 	cop_wire_put_key_unsigned(out, "ended", counts->ended);

@@ -42,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_api_request_init(&request);
 	cop_bytes_init(&out);
-	request.route = cop_api_route_find(paths[data[0] % 6], name);
+	bool whole;
+	request.route = cop_api_route_find(paths[data[0] % 6], name, &whole);
 	memcpy(request.event, "e", 2);
 	cop_bytes_put(&request.body, data + 1, size - 1);
 	if (cop_api_request_put(&request, 77, &out))

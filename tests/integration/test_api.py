@@ -388,6 +388,30 @@ def test_api_tokens_allow_what_they_are_for(daemon, tokens):
     assert api.ask("GET", "/v1/version", headers=bearer(SHOP))[0] == 200
     assert api.ask("POST", "/v1/models/m/explain", json.dumps({"x": X}), bearer(READER))[0] == 200
     assert one.client().model()["decisions"] == 1 and one.client().model("n")["decisions"] == 0
+    counts = one.client().status()["api"]
+    assert (counts["strangers"], counts["forbidden"], counts["limited"]) == (0, 4, 0)
+    one.logged('event=request_forbidden name=shop peer="127.0.0.1" path="/v1/models/*/decide" model="n"')
+
+
+def test_api_what_tokens_are_refused_is_counted_and_logged(daemon, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"shop {SHOP} decide,feedback m rate=5\n")
+    tokens.chmod(0o600)
+    port = free_port()
+    api = Api(tokens=tokens)
+    one = daemon(section("http", {"listen": f"127.0.0.1:{port}"}) + api.section + model())
+    for i in range(3):
+        api.problem(401, "no_token", "GET", "/v1/models", headers=bearer(READER))
+    got = [api.ask("POST", "/v1/models/m/decide", json.dumps({"id": i, "x": X}), bearer(SHOP)) for i in range(30)]
+    limited = [reply for status, _, reply in got if status == 429]
+    assert limited and {reply["title"] for reply in limited} == {"Too Many Requests"}
+    counts = one.client().status()["api"]
+    assert (counts["strangers"], counts["forbidden"], counts["limited"]) == (3, 0, len(limited))
+    one.logged('event=token_refused name=- peer="127.0.0.1" path="/v1/models" model=""')
+    one.logged("event=client_limited name=shop")
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=DEADLINE).read().decode()
+    assert 'coppice_api_refused_total{reason="token"} 3\n' in text
+    assert f'coppice_api_refused_total{{reason="limit"}} {len(limited)}\n' in text
 
 
 def test_api_without_a_token_nothing_is_answered_or_changed(daemon, tokens):
@@ -522,16 +546,23 @@ def test_api_personalizer_keeps_the_rules_of_the_retired_service(daemon):
         "eventId"]
     assert api.ask("POST", rank, ranked("later", deferActivation=True))[0] == 201
     assert api.ask("POST", f"{PERSONALIZER}/events/later/activate")[0] == 204
+    nulls = dict.fromkeys(("contextFeatures", "eventId", "excludedActions", "deferActivation"))
+    assert api.ask("POST", rank, {**nulls, "actions": [{"id": "a", "features": None}, {"id": "b"}]})[0] == 201
     for body, expected in (
-            ({}, "actions"), ({"actions": []}, "at least one"), ({"actions": [{"id": 7}]}, "an id, a text"),
+            (ranked("w", deferActivation="yes"), "deferActivation: expected a boolean"), ({}, "actions"), ({"actions": []}, "at least one"), ({"actions": [{"id": 7}]}, "an id, a text"),
             ({"actions": [{"id": "a"}, {"id": "a"}]}, "twice"), ({"actions": [{"id": "a", "features": {}}]}, "features"),
             (ranked("w", contextFeatures={}), "contextFeatures"), (ranked("w", excludedActions=["soup"]), "excludedActions"),
             (ranked("w" * 65), "eventId"), (ranked("w", excludedActions=["pasta", "ice", "juice"]), "mask")):
         assert expected in api.problem(400, "bad_request", "POST", rank, body)
     for value in (1.5, -0.1, "1", None):
         assert "from 0 to 1" in api.problem(400, "bad_request", "POST", f"{PERSONALIZER}/events/x1/reward", {"value": value})
-    api.problem(501, "not_implemented", "POST", "/personalizer/v1.1-preview.3/multislot/rank", {})
-    assert one.client().model("p")["decisions"] == 34
+    for path in ("v1.1-preview.1/multislot/rank", "v1.1-preview.3/multislot/rank", "v1.0/multislot/events/e/reward",
+                 "v1.1-preview.2/multislot/events/e/activate"):
+        api.problem(501, "not_implemented", "POST", "/personalizer/" + path, {})
+    assert PERSONALIZER in api.problem(404, "unknown_path", "POST", "/personalizer/v1.0/events/e/fly", {})
+    for id in ("x" * 65, "e%ff"):
+        assert "64 bytes of UTF-8" in api.problem(400, "bad_request", "POST", f"{PERSONALIZER}/events/{id}/reward", {"value": 1})
+    assert one.client().model("p")["decisions"] == 35
 
 
 def test_api_personalizer_goes_by_the_model_of_the_token_and_shows_the_baseline_of_an_apprentice(daemon, tmp_path):
@@ -543,7 +574,9 @@ def test_api_personalizer_goes_by_the_model_of_the_token_and_shows_the_baseline_
     key = {"Content-Type": "application/json", "Ocp-Apim-Subscription-Key": SHOP}
     status, _, reply = api.ask("POST", f"{PERSONALIZER}/rank", json.dumps(ranked("e")), key)
     assert (status, reply["rewardActionId"], reply["ranking"][0]) == (201, "pasta", {"id": "pasta", "probability": 1})
-    assert one.client().model("watched")["apprentice"]["observed"] == 1
+    assert api.ask("POST", f"{PERSONALIZER}/rank", json.dumps(ranked("f", excludedActions=["pasta"])), key)[2][
+        "rewardActionId"] == "ice"  # the first that is not excluded
+    assert one.client().model("watched")["apprentice"]["observed"] == 2
     assert "no model for" in api.problem(404, "unknown_model", "POST", f"{PERSONALIZER}/rank", "{}",
                                          {**key, "Ocp-Apim-Subscription-Key": READER})
     api.problem(401, "no_token", "POST", f"{PERSONALIZER}/rank", "{}", {"Content-Type": "application/json"})
@@ -563,7 +596,8 @@ def test_api_is_counted(daemon, api):
     assert 'coppice_api_requests_total{status="4xx"} 1\n' in text
     client = one.client()
     wait_for(lambda: client.status()["api"]["connections"] == 0, "the ends of the connections to be noticed")
-    assert client.status()["api"] == {"requests": 2, "refused": 1, "unanswered": 0, "connections": 0, "ended": 0}
+    assert client.status()["api"] == {"requests": 2, "refused": 1, "strangers": 0, "forbidden": 0, "limited": 0,
+                                       "unanswered": 0, "connections": 0, "ended": 0}
 
 
 def test_api_memory_does_not_grow_with_requests(daemon, api):

@@ -36,7 +36,7 @@ def noise(rng, most):
 
 
 def unknown_path(rng):
-    path = rng.choice(["/", "/v1", "/v1/", "/v2/models", "/v1/models/m/fly", "/v1/models/m/decide/x", "/v1/models//decide/",
+    path = rng.choice(["/x", "/v1", "/v1/", "/v2/models", "/v1/models/m/fly", "/v1/models/m/decide/x", "/v1/models//decide/",
                        "/metrics", "/personalizer/v1.0/rank/x", "/v1/modelss", "/" + "a" * rng.randrange(1, 2000)])
     return post(path, {"id": 1}), {404}
 
@@ -116,9 +116,9 @@ def twice(rng):
 
 
 def too_large(rng):
-    if rng.random() < 0.9:
-        return request("POST", DECIDE, length=rng.choice([LIMIT + 1, 2**31, 2**62])), {413, 400}
-    return post(DECIDE, b" " * (LIMIT + 1)), {413, GONE}  # answered before all was sent, and ended
+    if rng.random() < 0.9:  # so much is not read: answered before it was sent, and ended
+        return request("POST", DECIDE, length=rng.choice([2**31, 2**62])), {413, 400}
+    return post(DECIDE, b" " * (LIMIT + 1)), {413}
 
 
 def wrong_length(rng):
@@ -128,6 +128,21 @@ def wrong_length(rng):
 
 def lengths_that_differ(rng):
     return request("POST", DECIDE, b"{}" + b" " * 5, head=TOKEN + JSON + "Content-Length: 2\r\n"), {400, GONE}
+
+
+def framed_twice(rng):
+    head = rng.choice(["Transfer-Encoding: chunked\r\n", "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: gzip, chunked\r\n"])
+    if rng.random() < 0.5:
+        return request("POST", DECIDE, b"2\r\n{}\r\n0\r\n\r\n", head=TOKEN + JSON + head), {400}
+    return f"POST {DECIDE} HTTP/1.1\r\nHost: x\r\n{TOKEN}{JSON}{rng.choice(['Transfer-Encoding: gzip', 'Transfer-Encoding: x'])}\r\n\r\n".encode(), {400}
+
+
+def page_and_cookies(rng):
+    cookie = rng.choice(["coppice=", "coppice=shop.1.2", "coppice=" + "." * 500, "coppice=shop.99999999999." + "0" * 64, "=;=;;"])
+    if rng.random() < 0.5:
+        return request("GET", rng.choice(["/v1/models", "/v1/status", "/v1/models/m/history"]), head=f"Cookie: {cookie}\r\n"), {401}
+    body = rng.choice([b"", b"{", b"[]", b"{}", b'{"token": 1}', b'{"token": ""}', b'{"token": "' + b"x" * 5000 + b'"}', noise(rng, 50)])
+    return post(rng.choice(["/login"]), body, head=JSON), {400, 401}
 
 
 def wrong_chunks(rng):
@@ -145,7 +160,7 @@ def wrong_version(rng):
 def wrong_line(rng):
     line = rng.choice([b"\r\n" * 50 + b"x\r\n\r\n", b"GET\r\n\r\n", b"POST  HTTP/1.1\r\n\r\n", b" / HTTP/1.1\r\n\r\n",
                        b"GET " + b"/a" * 20000 + b" HTTP/1.1\r\n\r\n", b"A" * 5000 + b" / HTTP/1.1\r\n\r\n",
-                       b"GET / HTTP/1.1\r\n: x\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n"])
+                       b"GET /x HTTP/1.1\r\n: x\r\n\r\n", b"GET /x HTTP/1.1\r\nno colon\r\n\r\n"])
     return line, {400, 401, 404, 405, 413, 414, 431, 501, 505, GONE}
 
 
@@ -174,8 +189,7 @@ def personalizer(rng):
 
 
 KINDS = [unknown_path, bad_method, posted_where_one_reads, unknown_model, broken_escape, no_token, bad_type, no_json,
-         changed_byte, wrong_values, wrong_number, wrong_id, wrong_loss, wrong_items, twice, too_large, wrong_length,
-         lengths_that_differ, wrong_chunks, wrong_version, wrong_line, no_text, large_head, cut, personalizer]  # fmt: skip
+         changed_byte, wrong_values, wrong_number, wrong_id, wrong_loss, wrong_items, twice, too_large, wrong_length, lengths_that_differ, framed_twice, page_and_cookies, wrong_chunks, wrong_version, wrong_line, no_text, large_head, cut, personalizer]  # fmt: skip
 
 
 def answer(port, sent, waits):

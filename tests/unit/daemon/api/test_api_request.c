@@ -12,7 +12,9 @@
 static void begin(cop_api_request *r, const char *path, const char *body)
 {
 	cop_api_request_init(r);
-	r->route = cop_api_route_find(path, r->model);
+	bool whole;
+	r->route = cop_api_route_find(path, r->model, &whole);
+	r->personal = cop_api_route_is_personalizer(r->route);
 	assert_non_null(r->route);
 	cop_bytes_put(&r->body, body, strlen(body));
 }
@@ -164,9 +166,9 @@ static void test_personalizer_rank_becomes_the_verbs_body(void **state)
 	cop_api_request r;
 	begin(&r, "/personalizer/v1.0/rank", ranked);
 	assert_put(&r, 9,
-	        "{\"id\":\"e1\",\"probabilities\":true,\"defer\":true,\"a\":0,\"p\":1.0,\"x\":{\"a\":1.0,\"b\":{\"c\":"
+	        "{\"id\":\"e1\",\"probabilities\":true,\"defer\":true,\"x\":{\"a\":1.0,\"b\":{\"c\":"
 	        "\"d\"}},"
-	        "\"c\":[{\"e\":2.0,\"f\":3.0},{}],\"mask\":[false,true],\"seq\":9}");
+	        "\"c\":[{\"e\":2.0,\"f\":3.0},{}],\"mask\":[false,true],\"a\":1,\"p\":1.0,\"seq\":9}");
 	cop_bytes reply;
 	cop_bytes_init(&reply);
 	cop_wire_put_map(&reply, 3);

@@ -6,6 +6,7 @@
 #include "support.h"
 
 static char model[COP_CONFIG_NAME_MAX + 1];
+static bool whole;
 
 static void test_route_of_each_row_is_found(void **state)
 {
@@ -17,10 +18,12 @@ static void test_route_of_each_row_is_found(void **state)
 		int before = star == NULL ? (int)strlen(row->path) : (int)(star - row->path);
 		(void)snprintf(path, sizeof path, "%.*s%s%s", before, row->path, star == NULL ? "" : "front-page.v2",
 		        star == NULL ? "" : star + 1);
-		assert_ptr_equal(cop_api_route_find(path, model), row);
-		assert_string_equal(model, star == NULL ? "" : "front-page.v2");
+		assert_ptr_equal(cop_api_route_find(path, model, &whole), row);
+		assert_string_equal(model, star == NULL || row->shown == COP_API_SLOTS ? "" : "front-page.v2");
+		assert_true(whole);
 		strcat(path, "/");
-		assert_null(cop_api_route_find(path, model));
+		if (row->shown != COP_API_SLOTS) /* stands for all below it */
+			assert_null(cop_api_route_find(path, model, &whole));
 	}
 	assert_true(i >= 11);
 }
@@ -32,7 +35,7 @@ static void test_route_of_other_paths_is_none(void **state)
 		"/v1/models/", "/v1/models//decide", "/v1/models/m/", "/v1/models/m/decid", "/v1/models/m/decides",
 		"/v1/models/m/n/decide", "/V1/version", "/v2/version", "//v1/version" };
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-		if (cop_api_route_find(paths[i], model) != NULL)
+		if (cop_api_route_find(paths[i], model, &whole) != NULL)
 			fail_msg("'%s' was found", paths[i]);
 }
 
@@ -42,20 +45,29 @@ static void test_route_model_names_have_a_bound(void **state)
 	char path[256] = "/v1/models/";
 	size_t start = strlen(path);
 	memset(path + start, 'm', COP_CONFIG_NAME_MAX + 1);
-	assert_null(cop_api_route_find(path, model));
+	assert_null(cop_api_route_find(path, model, &whole));
 	path[start + COP_CONFIG_NAME_MAX] = '\0';
-	assert_non_null(cop_api_route_find(path, model));
+	assert_non_null(cop_api_route_find(path, model, &whole));
 	assert_int_equal(strlen(model), COP_CONFIG_NAME_MAX);
 }
 
 static void test_route_event_ids_may_hold_slashes(void **state)
 {
 	(void)state;
-	assert_non_null(cop_api_route_find("/personalizer/v1.0/events/a/reward/b/reward", model));
+	assert_non_null(cop_api_route_find("/personalizer/v1.0/events/a/reward/b/reward", model, &whole));
 	assert_string_equal(model, "a/reward/b");
-	assert_null(cop_api_route_find("/personalizer/v1.0/events//reward", model));
-	assert_null(cop_api_route_find("/personalizer/v1.0/events/reward", model));
-	assert_null(cop_api_route_find("/personalizer/v1.0/events/a/rewards", model));
+	char path[256] = "/personalizer/v1.0/events/";
+	memset(path + strlen(path), 'x', COP_CONFIG_NAME_MAX + 1);
+	strcat(path, "/reward");
+	assert_non_null(cop_api_route_find(path, model, &whole));
+	assert_true(!whole && strlen(model) == COP_CONFIG_NAME_MAX);
+	static const char *const slots[] = { "/personalizer/v1.1-preview.1/multislot/rank",
+		"/personalizer/v1.0/multislot/events/e/reward", "/personalizer/v9/multislot/" };
+	for (size_t i = 0; i < sizeof slots / sizeof *slots; i++)
+		assert_int_equal(cop_api_route_find(slots[i], model, &whole)->shown, COP_API_SLOTS);
+	assert_null(cop_api_route_find("/personalizer/v1.0/events//reward", model, &whole));
+	assert_null(cop_api_route_find("/personalizer/v1.0/events/reward", model, &whole));
+	assert_null(cop_api_route_find("/personalizer/v1.0/events/a/rewards", model, &whole));
 }
 
 static void test_route_takes_its_methods_alone(void **state)
@@ -63,8 +75,8 @@ static void test_route_takes_its_methods_alone(void **state)
 	(void)state;
 	static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get" };
 	const char *allowed;
-	const cop_api_route *post = cop_api_route_find("/v1/models/m/decide", model);
-	const cop_api_route *get = cop_api_route_find("/v1/models", model);
+	const cop_api_route *post = cop_api_route_find("/v1/models/m/decide", model, &whole);
+	const cop_api_route *get = cop_api_route_find("/v1/models", model, &whole);
 	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
 		assert_int_equal(cop_api_route_takes(post, methods[i], &allowed), i == 2);
 		assert_string_equal(allowed, "POST");
