@@ -146,6 +146,9 @@ static int print_checked(const cop_config *config, const char *const *reset)
 		        "is "
 		        "let in\n",
 		        exposed);
+	char unknown[COP_CONFIG_UNKNOWN];
+	for (size_t i = 0; cop_config_unknown_model(config, i, unknown); i++)
+		(void)fprintf(stderr, "coppiced: warning: %s\n", unknown);
 	if (config->admin.count == 0)
 		(void)fprintf(stderr,
 		        "coppiced: warning: nobody can administer: expected admin in section sockets, with a path of "

@@ -54,39 +54,66 @@ static bool is_same_file(const char *now, const char *next)
 	return now != NULL && next != NULL && strcmp(now, next) == 0;
 }
 
-/* The same file, read again. Whether tokens are asked for at all changes only with the addresses, by a restart. */
-static void take_tokens(cop_server *server, cop_config *next)
+typedef struct access_change {
+	cop_config_changes *changes;
+	const char *option;
+} access_change;
+
+/* Short of memory it is not told. */
+static void note(void *context, const char *what, const char *how)
 {
-	if (is_same_file(server->config->api_tokens, next->api_tokens))
-		cop_api_set_access(server->api, &next->api_access);
+	const access_change *c = context;
+	cop_config_change *change = cop_config_changes_add(c->changes, COP_CHANGE_APPLIED, "");
+	if (change != NULL)
+		(void)snprintf(change->text, sizeof change->text, "%s: %s %s", c->option, what, how);
+}
+
+/* The same file, read again. Whether tokens are asked for at all changes only with the addresses, by a restart. */
+static void take_tokens(cop_server *server, cop_config *next, cop_config_changes *changes)
+{
+	access_change c = { changes, "api.tokens" };
+	if (!is_same_file(server->config->api_tokens, next->api_tokens))
+		return;
+	cop_access_compare(cop_api_access(server->api), next->api_access, note, &c);
+	cop_api_set_access(server->api, &next->api_access);
 }
 
 /* A certificate that was renewed in the same files. */
-static void take_certificate(cop_server *server, cop_config *next)
+static void take_certificate(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
-	if (is_same_file(server->config->api_certificate, next->api_certificate) &&
-	        is_same_file(server->config->api_key, next->api_key))
-		cop_api_set_certificate(server->api, &next->api_pair);
+	access_change c = { changes, "api.certificate" };
+	if (!is_same_file(server->config->api_certificate, next->api_certificate) ||
+	        !is_same_file(server->config->api_key, next->api_key) || next->api_pair == NULL)
+		return;
+	if (cop_certificate_ends(next->api_pair) != cop_api_look(server->api)->certificate_ends)
+		note(&c, "the file's pair", "was exchanged");
+	cop_api_set_certificate(server->api, &next->api_pair);
 }
 
 /* The same for keys of clients. */
-static void take_clients(cop_server *server, cop_config *next)
+static void take_clients(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
-	if (is_same_file(server->config->curve_clients, next->curve_clients))
-		cop_sockets_set_clients(&server->serving.sockets, server->config, &next->curve_access);
+	access_change c = { changes, "curve.clients" };
+	if (!is_same_file(server->config->curve_clients, next->curve_clients))
+		return;
+	cop_access_compare(server->config->curve_access, next->curve_access, note, &c);
+	cop_sockets_set_clients(&server->serving.sockets, server->config, &next->curve_access);
 }
 
 static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
+	char unknown[COP_CONFIG_UNKNOWN];
+	for (size_t i = 0; cop_config_unknown_model(next, i, unknown); i++)
+		cop_log_line(server->log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);
 	cop_err err = cop_config_diff(server->config, next, changes);
 	if (err == COP_OK)
 		err = cop_trial_changes(&server->durable.models, server->config, next, changes);
 	if (err != COP_OK)
 		return err;
 	cop_config_apply(server->config, next);
-	take_tokens(server, next);
-	take_certificate(server, next);
-	take_clients(server, next);
+	take_tokens(server, next, changes);
+	take_certificate(server, next, changes);
+	take_clients(server, next, changes);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
 	cop_refits_announce(&server->refits);

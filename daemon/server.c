@@ -75,6 +75,9 @@ cop_err cop_server_open(
 	const char *exposed;
 	for (size_t i = 0; err == COP_OK && (exposed = cop_config_exposed(server->config, i)) != NULL; i++)
 		cop_log_line(log, COP_LOG_WARNING, "insecure", "endpoint=\"%s\"", exposed);
+	char unknown[COP_CONFIG_UNKNOWN];
+	for (size_t i = 0; err == COP_OK && cop_config_unknown_model(server->config, i, unknown); i++)
+		cop_log_line(log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->serving.sockets, server->config, log, diag);
 	if (err == COP_OK)

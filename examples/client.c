@@ -27,7 +27,7 @@ static double visit(coppice_client *client, const char *model, unsigned long num
 	char name[32];
 	coppice_action action;
 	coppice_message why;
-	coppice_client_context context = { coppice_row_dense(x, 3), NULL, 0, NULL, 0, 0, NULL };
+	coppice_client_context context = coppice_client_context_of(coppice_row_dense(x, 3));
 	x[kind] = 1.0f;
 	snprintf(name, sizeof name, "visit-%lu", number);
 	if (coppice_client_decide(client, model, coppice_id_text(name), &context, &action, &why) == COPPICE_CLIENT_OK) {

@@ -77,7 +77,24 @@ typedef struct coppice_client_context {
 	size_t masked;
 	int defer;              /* 1: not shown yet, its reward window begins with coppice_client_activate */
 	const coppice_id *unit; /* whom it is for, by which the control group is split; NULL: each decision by its id */
+	const char *const *names;    /* of the candidates, one each, 1 to 64 bytes; NULL: they have none */
+	const char *const *eligible; /* instead of mask: the names of the eligible arms or candidates; NULL: all are */
+	size_t eligible_count;
+	const unsigned
+	        *caller; /* the arm or candidate's place that the caller chose, for an apprentice, or would have */
+	double caller_p; /* chosen, for baseline = caller; and its probability, 0: 1. caller NULL: not told */
 } coppice_client_context;
+
+/* A context of features alone, to add to. */
+static inline coppice_client_context coppice_client_context_of(coppice_row x)
+{
+	coppice_client_context context;
+	memset(&context, 0, sizeof context);
+	context.x = x;
+	return context;
+}
+
+#define COPPICE_ARM_ROOM 257 /* bytes of a name, with its end */
 
 typedef struct coppice_action {
 	uint32_t action; /* arm, or the candidate's place, from 0; 0 of values */
@@ -90,6 +107,7 @@ typedef struct coppice_action {
 	uint64_t rev;    /* steps that the model had learned when it decided */
 	int held;        /* 1: the baseline decided, for the control group */
 	int kept;        /* 1: the baseline decided, since the policy's allowance (conservative) is used up */
+	char arm[COPPICE_ARM_ROOM]; /* name of the arm or candidate, "": it has none */
 } coppice_action;
 
 /* An action for the context, which waits for its loss under the id. Models that rank take candidates, others none. */

@@ -90,11 +90,21 @@ static void put_row(cop_bytes *bytes, const coppice_row *x)
 	}
 }
 
+static void put_texts(cop_bytes *bytes, const char *key, const char *const *text, size_t count)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_array(bytes, count);
+	for (size_t i = 0; i < count; i++)
+		cop_wire_put_text(bytes, text[i]);
+}
+
 coppice_client_err cop_client_put_context(
         cop_bytes *bytes, const coppice_client_context *context, coppice_message *message)
 {
 	if (context->x.value == NULL && context->x.count > 0)
 		return cop_client_fail(COPPICE_CLIENT_EINVAL, message, "x: no values, expected a row");
+	if (context->mask != NULL && context->eligible != NULL)
+		return cop_client_fail(COPPICE_CLIENT_EINVAL, message, "mask and eligible: expected one of them");
 	cop_wire_put_text(bytes, "x");
 	put_row(bytes, &context->x);
 	if (context->candidate != NULL) {
@@ -108,6 +118,14 @@ coppice_client_err cop_client_put_context(
 		cop_wire_put_array(bytes, context->masked);
 		for (size_t i = 0; i < context->masked; i++)
 			cop_wire_put_bool(bytes, context->mask[i] != 0);
+	}
+	if (context->names != NULL)
+		put_texts(bytes, "names", context->names, context->candidates);
+	if (context->eligible != NULL)
+		put_texts(bytes, "mask", context->eligible, context->eligible_count);
+	if (context->caller != NULL) {
+		cop_wire_put_key_unsigned(bytes, "a", *context->caller);
+		cop_wire_put_key_double(bytes, "p", context->caller_p > 0.0 ? context->caller_p : 1.0);
 	}
 	if (context->defer != 0)
 		cop_wire_put_key_bool(bytes, "defer", true);
@@ -157,6 +175,8 @@ coppice_client_err cop_client_get_action(
 		.probe = { action.probe[0], action.probe[1] },
 		.rev = action.rev,
 	};
+	if (action.arm != NULL && action.arm_length < sizeof out->arm)
+		memcpy(out->arm, action.arm, action.arm_length); /* its end is there: all is zero */
 	if (id != NULL && kept != NULL)
 		give_id(&action.id, id, kept);
 	return COPPICE_CLIENT_OK;

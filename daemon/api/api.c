@@ -563,6 +563,8 @@ void cop_api_set_access(cop_api *api, cop_access **access)
 		cop_api_gate_exchange(&api->gate, access);
 }
 
+const cop_access *cop_api_access(const cop_api *api) { return api == NULL ? NULL : api->gate.access; }
+
 void cop_api_set_certificate(cop_api *api, cop_certificate **pair)
 {
 	if (api != NULL)

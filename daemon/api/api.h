@@ -35,6 +35,8 @@ COP_CHECK cop_err cop_api_open(
         cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag);
 /* From here on these tokens are asked for; *access is taken (NULL: none are), and NULL afterwards. NULL api is allowed. */
 void cop_api_set_access(cop_api *api, cop_access **access);
+/* Those that are asked for now, which the caller alone exchanges; NULL: none, or no api. */
+const cop_access *cop_api_access(const cop_api *api);
 /* New connections are shown this certificate; *pair is taken, and NULL afterwards. NULL api is allowed; a listener
  * without TLS stays without. */
 void cop_api_set_certificate(cop_api *api, cop_certificate **pair);

@@ -306,3 +306,28 @@ bool cop_access_allows(const cop_access_entry *entry, unsigned right, const char
 	}
 	return false;
 }
+
+static bool is_alike(const cop_access_entry *a, const cop_access_entry *b)
+{
+	bool models =
+	        a->models == NULL || b->models == NULL ? a->models == b->models : strcmp(a->models, b->models) == 0;
+	return models && strcmp(a->token, b->token) == 0 && a->rights == b->rights &&
+	       a->limits.rate == b->limits.rate && a->limits.bytes == b->limits.bytes &&
+	       a->limits.pending == b->limits.pending;
+}
+
+void cop_access_compare(const cop_access *was, const cop_access *is, cop_access_tell *tell, void *context)
+{
+	size_t i = 0, j = 0, before = was == NULL ? 0 : was->count, after = is == NULL ? 0 : is->count;
+	while (i < before || j < after) {
+		int order = i == before ? 1 : j == after ? -1 : strcmp(was->entries[i].name, is->entries[j].name);
+		if (order < 0)
+			tell(context, was->entries[i].name, "removed");
+		else if (order > 0)
+			tell(context, is->entries[j].name, "added");
+		else if (!is_alike(&was->entries[i], &is->entries[j]))
+			tell(context, is->entries[j].name, "changed");
+		i += order <= 0;
+		j += order >= 0;
+	}
+}

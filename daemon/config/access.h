@@ -61,6 +61,10 @@ const cop_access_entry *cop_access_find(const cop_access *access, const char *to
 const cop_access_entry *cop_access_named(const cop_access *access, const char *name);
 /* Whether the entry has the right for the model; model "": for all models. */
 bool cop_access_allows(const cop_access_entry *entry, unsigned right, const char *model);
+/* Calls tell for each name whose line came, went, or is another one: how is "added", "removed" or "changed". Either may
+ * be NULL, which is empty. */
+typedef void cop_access_tell(void *context, const char *name, const char *how);
+void cop_access_compare(const cop_access *was, const cop_access *is, cop_access_tell *tell, void *context);
 /* "decide" ... of one right. */
 const char *cop_access_right_text(unsigned right);
 

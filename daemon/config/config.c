@@ -243,7 +243,8 @@ static void read_section(cop_config_reading *reading, cfg_t *cfg, const cop_conf
 	for (size_t i = first; section->rules[i].name != NULL; i++) {
 		const cop_setting rule = cop_config_rules_at(section, i);
 		char names[48];
-		if (!cop_config_has(cfg, rule.name))
+		bool armed = (rule.flags & COP_SETTING_IS_ARMED) != 0;
+		if (!cop_config_has(cfg, rule.name) || armed != (reading->arms != NULL))
 			continue;
 		if ((rule.learners & learners) == learners) {
 			cop_config_value_read(reading, cfg, &rule, base);
@@ -332,6 +333,10 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	cop_config_adopt_take(&adopted, model);
 	unsigned learner = learner_known ? cop_model_options_learner(&model->set) : 0;
 	read_section(reading, cfg, &cop_config_model_section, 2, learner, model);
+	cop_config_rules_read_arm_names(reading, cfg, model);
+	reading->arms = &model->arm_name_list;
+	read_section(reading, cfg, &cop_config_model_section, 2, learner, model);
+	reading->arms = NULL;
 	model->refit.given = cfg_size(cfg, "refit") != 0;
 	if (cop_config_model_is(model, COP_SETTING_OF_DGT))
 		model->refit.height = model->set.learner.height;
@@ -544,8 +549,9 @@ void cop_config_free(cop_config *config)
 	for (size_t i = 0; i < config->model_count; i++) {
 		section_free(&cop_config_model_section, &config->models[i]);
 		cop_mem_free(config->models[i].start_from_path);
-		cop_config_list_free(&config->models[i].feature_name_list);
-		cop_config_list_free(&config->models[i].arm_name_list);
+		for (size_t n = 0; n < COP_CONFIG_NAMES; n++)
+			cop_config_list_free(
+			        cop_config_rules_names_list(&cop_config_name_files[n], &config->models[i]));
 	}
 	cop_access_free(config->api_access);
 	cop_certificate_free(config->api_pair);

@@ -18,6 +18,7 @@
 #include "online/model_options.h"
 #include "wire/curve_key.h"
 
+#define COP_CONFIG_UNKNOWN      256
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
 #define COP_CONFIG_LISTED_NAME  256          /* bytes of a feature's or an arm's, in a file of names */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
@@ -96,11 +97,13 @@ typedef struct cop_config_model {
 	uint64_t unheard_bytes;
 	uint64_t unheard_age; /* microseconds */
 	char *feature_names;  /* file as written, NULL: none */
+	char *candidate_names;
 	char *arm_names;
 	char *start_from;                  /* a saved model to begin with, NULL: none */
 	char *start_from_path;             /* the same, from where the process stands */
-	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features` and `arms` */
-	cop_config_list arm_name_list;
+	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features`, `candidate_features` */
+	cop_config_list candidate_name_list;
+	cop_config_list arm_name_list; /* and `arms` */
 	cop_config_refit refit;
 } cop_config_model;
 
@@ -222,6 +225,10 @@ const char *cop_config_peer(const char *item, char endpoint[COP_CONFIG_ENDPOINT 
 
 /* Item i, from 0, of those that bind where other machines can reach them, in the clear; NULL: there are no more. */
 const char *cop_config_exposed(const cop_config *config, size_t i);
+
+/* Line i, from 0, of the files of tokens and of clients that names a model which is not there, told in out; false: there
+ * are no more. */
+bool cop_config_unknown_model(const cop_config *config, size_t i, char out[COP_CONFIG_UNKNOWN]);
 
 /* The model of that name (length characters, borrowed), or NULL. */
 const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length);

@@ -302,9 +302,13 @@ void cop_config_check_model(
 		check_control(reading, section, model);
 	check_loss(reading, section, model);
 	check_refit(reading, section, model);
-	if (model->feature_names != NULL && l->features == 0 && cop_config_has(section, "features"))
-		cop_config_complain(reading, cop_config_line(section, "feature_names"), "feature_names",
-		        "sparse features bring their own names, expected this only with features > 0");
+	for (size_t n = 0; n + 1 < COP_CONFIG_NAMES; n++) {
+		const cop_config_names *names = &cop_config_name_files[n];
+		if (*cop_config_rules_names_text(names, model) != NULL && l->features == 0 &&
+		        cop_config_has(section, "features"))
+			cop_config_complain(reading, cop_config_line(section, names->option), names->option,
+			        "sparse features bring their own names, expected this only with features > 0");
+	}
 }
 
 typedef struct names_file {
@@ -431,21 +435,27 @@ bool cop_config_locate(cop_config_reading *reading, cfg_t *section, const char *
 
 /* The names of one option, when it is given and its number is known. */
 static void read_names(
-        cop_config_reading *reading, cfg_t *section, const char *option, size_t count, cop_config_list *list)
+        cop_config_reading *reading, cfg_t *section, const cop_config_names *names, cop_config_model *model)
 {
 	char path[COP_CONFIG_PATH];
-	if (count == 0 || !cop_config_locate(reading, section, option, path))
+	size_t count;
+	memcpy(&count, (const char *)&model->set.learner + names->count, sizeof count);
+	if (*cop_config_rules_names_text(names, model) == NULL || count == 0 ||
+	        !cop_config_locate(reading, section, names->option, path))
 		return;
-	names_file names = { reading, cop_config_line(section, option), option, path };
-	read_names_file(&names, count, list);
+	names_file file = { reading, cop_config_line(section, names->option), names->option, path };
+	read_names_file(&file, count, cop_config_rules_names_list(names, model));
+}
+
+void cop_config_rules_read_arm_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
+{
+	read_names(reading, section, &cop_config_name_files[COP_CONFIG_NAMES - 1], model);
 }
 
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
 {
-	if (model->feature_names != NULL)
-		read_names(reading, section, "feature_names", model->set.learner.features, &model->feature_name_list);
-	if (model->arm_names != NULL)
-		read_names(reading, section, "arm_names", model->set.learner.arms, &model->arm_name_list);
+	for (size_t n = 0; n + 1 < COP_CONFIG_NAMES; n++)
+		read_names(reading, section, &cop_config_name_files[n], model);
 	char path[COP_CONFIG_PATH];
 	if (model->start_from == NULL || !cop_config_locate(reading, section, "start_from", path))
 		return;

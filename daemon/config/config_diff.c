@@ -171,12 +171,17 @@ static cop_err diff_model(const cop_config_model *old, const cop_config_model *n
 	cop_err err = diff_rules(where, &cop_config_model_section, old->name, live, old, next, changes);
 	if (err == COP_OK)
 		err = diff_rules(refit, &cop_config_refit_section, old->name, live, old, next, changes);
-	if (err == COP_OK && text_equal(old->feature_names, next->feature_names) &&
-	        !cop_config_list_equal(&old->feature_name_list, &next->feature_name_list))
-		err = note(changes, live, old->name, "feature_names: the file's names changed");
-	if (err == COP_OK && text_equal(old->arm_names, next->arm_names) &&
-	        !cop_config_list_equal(&old->arm_name_list, &next->arm_name_list))
-		err = note(changes, live, old->name, "arm_names: the file's names changed");
+	for (size_t n = 0; n < COP_CONFIG_NAMES; n++) {
+		const cop_config_names *names = &cop_config_name_files[n];
+		char what[64];
+		(void)snprintf(what, sizeof what, "%s: the file's names changed", names->option);
+		if (err == COP_OK &&
+		        text_equal(
+		                *cop_config_rules_names_text(names, old), *cop_config_rules_names_text(names, next)) &&
+		        !cop_config_list_equal(
+		                cop_config_rules_names_list(names, old), cop_config_rules_names_list(names, next)))
+			err = note(changes, live, old->name, what);
+	}
 	return err;
 }
 
@@ -244,7 +249,8 @@ void cop_config_apply(cop_config *live, cop_config *next)
 		model->refit.given = from->refit.given;
 		model->refit.said = from->refit.said;
 		model->refit.off = from->refit.off;
-		swap_bytes(&model->feature_name_list, &from->feature_name_list, sizeof model->feature_name_list);
-		swap_bytes(&model->arm_name_list, &from->arm_name_list, sizeof model->arm_name_list);
+		for (size_t n = 0; n < COP_CONFIG_NAMES; n++)
+			swap_bytes(cop_config_rules_names_list(&cop_config_name_files[n], model),
+			        cop_config_rules_names_list(&cop_config_name_files[n], from), sizeof(cop_config_list));
 	}
 }

@@ -59,9 +59,10 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 			cop_config_complain(reading, cop_config_line(section, "admin"), "admin",
 			        "\"%s\" has no file, expected a path, whose mode says who may administer",
 			        config->admin.items[i]);
-	if (given == 0)
+	if (given == 0 && config->api_listen.count == 0)
 		cop_config_complain(reading, section == NULL ? 0 : (uint64_t)section->line, "sockets",
-		        "no way in, expected an endpoint in requests or in a contexts or feedback list");
+		        "no way in, expected an endpoint in requests or in a contexts or feedback list, or a section "
+		        "api");
 }
 
 bool cop_config_is_loopback(const char *address)
@@ -84,6 +85,29 @@ static bool is_near(const char *endpoint)
 	const char *address = endpoint + sizeof tcp - 1;
 	return strncmp(endpoint, tcp, sizeof tcp - 1) != 0 || strncmp(address, "lo:", 3) == 0 ||
 	       cop_config_is_loopback(address);
+}
+
+bool cop_config_unknown_model(const cop_config *config, size_t i, char out[COP_CONFIG_UNKNOWN])
+{
+	const struct {
+		const char *option;
+		const cop_access *access;
+	} files[] = { { "api.tokens", config->api_access }, { "curve.clients", config->curve_access } };
+	for (size_t f = 0; f < 2; f++)
+		for (size_t e = 0; files[f].access != NULL && e < files[f].access->count; e++) {
+			const cop_access_entry *entry = &files[f].access->entries[e];
+			const char *name = entry->models;
+			for (size_t length; name != NULL; name = name[length] == ',' ? name + length + 1 : NULL) {
+				length = strcspn(name, ",");
+				if (cop_config_find(config, name, length) != NULL || i-- > 0)
+					continue;
+				(void)snprintf(out, COP_CONFIG_UNKNOWN,
+				        "%s: the line of %s names the model %.*s, which is not there", files[f].option,
+				        entry->name, (int)length, name);
+				return true;
+			}
+		}
+	return false;
 }
 
 const char *cop_config_exposed(const cop_config *config, size_t i)

@@ -91,6 +91,7 @@ static const cop_setting own_rules[] = {
 	{ "unheard_age", COP_SETTING_MICROS, IN(unheard_age), .low = MILLISECOND, .high = DAY },
 	{ "names_bytes", COP_SETTING_SIZE, IN(names_bytes), .low = 0, .high = 4 * GIB },
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names) },
+	{ "candidate_names", COP_KIND_TEXT, IN(candidate_names) },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names) },
 	{ "start_from", COP_KIND_TEXT, IN(start_from) },
 };
@@ -215,4 +216,25 @@ bool cop_config_section_shown(const cop_config_section *section, const cop_confi
 	if (strcmp(section->name, "curve") == 0)
 		return config->curve_given;
 	return strcmp(section->name, "journal") != 0 || config->journal_given;
+}
+
+/* ---- files of names ---- */
+
+#define NAMES(member, number)                                                                                          \
+#member "_names", offsetof(cop_config_model, member##_names), offsetof(cop_config_model, member##_name_list),  \
+	        offsetof(cop_learner_settings, number)
+const cop_config_names cop_config_name_files[COP_CONFIG_NAMES] = {
+	{ NAMES(feature, features) },
+	{ NAMES(candidate, candidate_features) },
+	{ NAMES(arm, arms) },
+};
+
+char *const *cop_config_rules_names_text(const cop_config_names *names, const cop_config_model *model)
+{
+	return (char *const *)(const void *)((const char *)model + names->text);
+}
+
+cop_config_list *cop_config_rules_names_list(const cop_config_names *names, const cop_config_model *model)
+{
+	return (cop_config_list *)((uintptr_t)model + names->list);
 }

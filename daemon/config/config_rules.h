@@ -72,11 +72,12 @@ typedef struct cop_config_reading {
 	const char *state_dir; /* once it is known; kept */
 	cop_bytes checkpoint;  /* the newest one's body, when it was looked for: */
 	bool checkpoint_read;
-	bool adopted;                       /* what the model under way does not say comes from saved state */
-	bool wrong;                         /* something was reported */
-	bool out_of_memory;                 /* and so nothing else counts */
-	uint64_t lines;                     /* of the text */
-	const cfg_t *root;                  /* of the scan */
+	const cop_config_list *arms; /* their names, of the model under way; NULL: what may name them is left out */
+	bool adopted;                /* what the model under way does not say comes from saved state */
+	bool wrong;                  /* something was reported */
+	bool out_of_memory;          /* and so nothing else counts */
+	uint64_t lines;              /* of the text */
+	const cfg_t *root;           /* of the scan */
 	cop_config_met met[COP_CONFIG_MET]; /* at the top, then in each open section, the outermost first */
 	size_t met_count;
 } cop_config_reading;
@@ -106,6 +107,20 @@ bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
 void cop_config_check(cop_config_reading *reading, cfg_t *root, cop_config *config);
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known);
+/* The files of names that a model may have: the option, whose text and list are so far into cop_config_model, and what
+ * is named. */
+typedef struct cop_config_names {
+	const char *option;
+	size_t text, list;
+	size_t count; /* of cop_learner_settings: offset of a size_t */
+} cop_config_names;
+#define COP_CONFIG_NAMES 3
+extern const cop_config_names cop_config_name_files[COP_CONFIG_NAMES]; /* arms last */
+char *const *cop_config_rules_names_text(const cop_config_names *names, const cop_config_model *model);
+cop_config_list *cop_config_rules_names_list(const cop_config_names *names, const cop_config_model *model);
+
+/* Of the arms, before what may name them is read; then the others, and start_from. */
+void cop_config_rules_read_arm_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
 
 /* A path as written, seen from the configuration's folder. False: none, or too long, which is complained of. */

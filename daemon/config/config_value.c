@@ -13,6 +13,7 @@
 
 #define TEXT_MAX  1024
 #define LIST_MAX  64
+#define NUMBERED  64                    /* bytes of an arm's number and share */
 #define TEXTS_MAX (COP_SHARES_ARMS + 1) /* of one option; each kind refuses more */
 
 static bool plain_text(const char *text)
@@ -162,13 +163,37 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 	}
 }
 
+/* NAME or NAME=SHARE with the arm's number for its name; else the text itself. */
+static const char *number_arm(
+        const cop_setting *rule, const cop_config_list *arms, const char *text, char out[NUMBERED])
+{
+	const char *mark = strrchr(text, '=');
+	size_t length = mark == NULL ? strlen(text) : (size_t)(mark - text);
+	bool number = strspn(text, "0123456789") == length;
+	for (const char *const *word = rule->words; word != NULL && *word != NULL; word++)
+		number |= strcmp(*word, text) == 0;
+	if (number) /* or a word */
+		return text;
+	for (size_t i = 0; i < arms->count; i++) {
+		if (strncmp(arms->items[i], text, length) != 0 || arms->items[i][length] != '\0')
+			continue;
+		int size = snprintf(out, NUMBERED, "%zu%s", i, mark == NULL ? "" : mark);
+		return size > 0 && size < NUMBERED ? out : text;
+	}
+	return text;
+}
+
 /* Of a kind of online/setting.h. */
 static void read_option(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, void *base)
 {
 	const char *texts[TEXTS_MAX];
+	char numbered[TEXTS_MAX][NUMBERED];
 	size_t count = cfg_size(section, rule->name), wrong;
-	for (size_t i = 0; i < count && i < TEXTS_MAX; i++)
+	for (size_t i = 0; i < count && i < TEXTS_MAX; i++) {
 		texts[i] = ((const cop_config_text *)cfg_getnptr(section, rule->name, (unsigned)i))->text;
+		if ((rule->flags & COP_SETTING_IS_ARMED) != 0 && reading->arms != NULL)
+			texts[i] = number_arm(rule, reading->arms, texts[i], numbered[i]);
+	}
 	if (cop_setting_read(rule, texts, count < TEXTS_MAX ? count : TEXTS_MAX, base, &wrong))
 		return;
 	if (wrong == count) {

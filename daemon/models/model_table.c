@@ -76,6 +76,21 @@ static cop_err name_features(cop_model_slot *slot)
 }
 
 /* The configuration's; on error the names of before stay. */
+static cop_err name_candidates(cop_model_slot *slot)
+{
+	const cop_config_list *list = &slot->config->candidate_name_list;
+	cop_wire_naming *naming = NULL;
+	cop_err err = COP_OK;
+	if (list->count > 0)
+		err = cop_wire_names_new_list(
+		        (const char *const *)list->items, list->count, slot->shape.max_candidates, &naming);
+	if (err != COP_OK)
+		return err;
+	cop_wire_names_free(slot->shape.candidate_naming);
+	slot->shape.candidate_naming = naming;
+	return COP_OK;
+}
+
 static cop_err name_arms(cop_model_slot *slot)
 {
 	const cop_config_list *list = &slot->config->arm_name_list;
@@ -155,6 +170,9 @@ const char *cop_model_table_feature_name(const cop_model_slot *slot, size_t inde
 
 const char *cop_model_table_candidate_name(const cop_model_slot *slot, size_t index)
 {
+	const cop_config_list *list = &slot->config->candidate_name_list;
+	if (index < list->count)
+		return list->items[index];
 	return slot->names_saved && slot->shape.candidate_features == slot->shape.features
 	               ? cop_model_table_feature_name(slot, index)
 	               : NULL;
@@ -217,6 +235,8 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_d
 		err = cop_timeline_init(&slot->timeline, slot->counted_arms <= COP_TIMED_ARMS ? slot->counted_arms : 0);
 	if (err == COP_OK)
 		err = name_arms(slot);
+	if (err == COP_OK)
+		err = name_candidates(slot);
 	return err == COP_OK ? name_features(slot) : err;
 }
 
@@ -258,6 +278,7 @@ void cop_model_table_fini(cop_model_table *set)
 		cop_timeline_fini(&slot->timeline);
 		cop_unheard_fini(&slot->unheard);
 		cop_wire_names_free(slot->shape.naming);
+		cop_wire_names_free(slot->shape.candidate_naming);
 		cop_name_table_fini(&slot->arm_names);
 		cop_refit_state_fini(&slot->refit);
 	}
@@ -346,6 +367,7 @@ void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config,
 		(void)!cop_model_adjust(slot->model, &settings, NULL); /* short of memory: the old number stays */
 		(void)!name_features(slot);                            /* short of memory: the old names stay */
 		(void)!name_arms(slot);                                /* the same */
+		(void)!name_candidates(slot);
 	}
 }
 

@@ -23,7 +23,9 @@ static const char *const baselines[] = { "uniform", "caller", NULL };
 #define SAVED                  .flags = COP_SETTING_IS_SAVED
 #define SHAPE                  .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_SHAPE
 #define SAVED_LIVE             .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE
+#define SAVED_ARMED            .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_ARMED
 #define QUIET                  .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET
+#define QUIET_ARMED            .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET | COP_SETTING_IS_ARMED
 #define EPSILON                .policies = 1u
 #define GAMMA                  .policies = 14u /* all others */
 #define MILLISECOND            1e3
@@ -64,9 +66,9 @@ const cop_setting cop_model_options[] = {
 		SAVED_LIVE, ON_LINE("optimism", "O"), .text = "how much is taken off a predicted loss where little is known" },
 	{ "least_propensity", COP_SETTING_NUMBER, X(shares.least_propensity), WITHIN(0, 1), OF(POLICY), SAVED_LIVE,
 		ON_LINE("least-propensity", "F"), .text = "every one of n eligible arms keeps at least F / n" },
-	{ "share_min", COP_SETTING_SHARES, X(shares.min), OF(ARMS), SAVED_LIVE, ON_LINE("share-min", "K=P,..."),
+	{ "share_min", COP_SETTING_SHARES, X(shares.min), OF(ARMS), SAVED_ARMED, ON_LINE("share-min", "K=P,..."),
 		.text = "arm K keeps at least probability P where it is eligible" },
-	{ "share_max", COP_SETTING_SHARES, X(shares.max), OF(ARMS), SAVED_LIVE, ON_LINE("share-max", "K=P,..."),
+	{ "share_max", COP_SETTING_SHARES, X(shares.max), OF(ARMS), SAVED_ARMED, ON_LINE("share-max", "K=P,..."),
 		.text = "arm K has at most probability P" },
 	{ "experts", COP_SETTING_WORDS, L(experts), .words = cop_learner_expert_names, OF(ENSEMBLE), SHAPE,
 		ON_LINE("experts", "A,B,..."), .text = "which take part beside the arms' averages" },
@@ -102,7 +104,7 @@ const cop_setting cop_model_options[] = {
 	{ "holdout", COP_SETTING_NUMBER, IN(holdout), WITHIN(0, 0.99), OF(POLICY), QUIET,
 		.text = "share of units, the control group, that the baseline decides for" },
 	{ "baseline", COP_SETTING_MAYBE, IN(has_baseline), WITHIN(0, COP_LEARNER_MAX_ARMS - 1), .words = baselines,
-		OF(POLICY), QUIET,
+		OF(POLICY), QUIET_ARMED,
 		.text = "what the control group gets: an arm, or a candidate's place, evenly drawn, or what the caller sends" },
 	{ "conservative", COP_SETTING_NUMBER, IN(conservative), WITHIN(0, 1e100), OF(POLICY), QUIET,
 		.text = "by how much the mean loss may be above the baseline's, in units of loss_range; 0: no bound" },
@@ -120,6 +122,7 @@ const cop_setting cop_model_options[] = {
 		.text = "newest decisions whose explanation is kept from decide time" },
 	{ "names_bytes", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "sparse: memory of features' names" },
 	{ "feature_names", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "file with a name for each feature" },
+	{ "candidate_names", COP_SETTING_OTHER, OF(RANK), LIVE, .text = "file with a name for each feature of candidates" },
 	{ "arm_names", COP_SETTING_OTHER, OF(ARMS), LIVE, .text = "file with a name for each arm" },
 	{ "start_from", COP_SETTING_OTHER, OF(ALL), .text = "a saved model to begin with" },
 	{ .name = NULL },

@@ -50,10 +50,11 @@ typedef struct cop_setting {
 	const char *text;         /* what it is, without its default */
 } cop_setting;
 
-#define COP_SETTING_IS_LIVE  1u /* may change while the model lives, or the daemon runs */
-#define COP_SETTING_IS_SHAPE 2u /* saved state fits models alone that have the same */
-#define COP_SETTING_IS_QUIET 8u /* neither printed nor saved while it is 0, its default: added since 0.1.0 */
-#define COP_SETTING_IS_SAVED 4u /* a model that begins with saved state has the saved value */
+#define COP_SETTING_IS_LIVE  1u  /* may change while the model lives, or the daemon runs */
+#define COP_SETTING_IS_SHAPE 2u  /* saved state fits models alone that have the same */
+#define COP_SETTING_IS_QUIET 8u  /* neither printed nor saved while it is 0, its default: added since 0.1.0 */
+#define COP_SETTING_IS_ARMED 16u /* its values are of arms, which may have names */
+#define COP_SETTING_IS_SAVED 4u  /* a model that begins with saved state has the saved value */
 
 /* Options of more than one value: ranges, words, shares. */
 bool cop_setting_is_list(const cop_setting *option);

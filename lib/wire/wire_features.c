@@ -352,18 +352,24 @@ cop_err cop_wire_features_read(cop_wire_cursor *cursor, const cop_wire_shape *sh
 	return read_row(cursor, shape, workspace, NULL, row, fault);
 }
 
+/* NULL: their features have no names. */
+static cop_wire_naming *naming_of_candidates(const cop_wire_shape *shape)
+{
+	cop_wire_naming *naming = shape->candidate_naming != NULL ? shape->candidate_naming : shape->naming;
+	bool fits = naming != NULL &&
+	            (shape->features == 0 || cop_feature_space_dimension(naming->space) == shape->candidate_features);
+	return fits ? naming : NULL;
+}
+
 /* The shape and room of candidate i, whose predecessors took `used` entries of the room. */
 static void candidate_place(const cop_wire_shape *shape, const cop_wire_workspace *workspace, size_t used,
         cop_wire_shape *own, cop_wire_workspace *room)
 {
-	cop_wire_naming *naming = shape->naming;
-	bool named = naming != NULL &&
-	             (shape->features == 0 || cop_feature_space_dimension(naming->space) == shape->candidate_features);
 	*own = (cop_wire_shape){
 		.features = shape->candidate_features,
 		.bits = shape->bits,
 		.max_nonzeros = shape->max_nonzeros,
-		.naming = named ? naming : NULL,
+		.naming = naming_of_candidates(shape),
 	};
 	*room = (cop_wire_workspace){
 		.dense = workspace->candidate_value + used,
@@ -397,14 +403,15 @@ bool cop_wire_features_candidates_wait(const cop_wire_shape *shape)
 
 static void begin_candidates(const cop_wire_shape *shape)
 {
-	if (shape->naming != NULL)
-		cop_feature_room_clear(&shape->naming->own);
+	cop_wire_naming *naming = naming_of_candidates(shape);
+	if (naming != NULL)
+		cop_feature_room_clear(&naming->own);
 }
 
 /* Their room has grown to what it is: now their rows stay where they are. */
 static void settle_candidates(const cop_wire_shape *shape, const cop_wire_workspace *workspace, size_t count)
 {
-	const cop_wire_naming *naming = shape->naming;
+	const cop_wire_naming *naming = naming_of_candidates(shape);
 	for (size_t i = 0; naming != NULL && i < count; i++)
 		if (naming->span[i].start != SIZE_MAX)
 			cop_feature_space_row(naming->space, &naming->own, &naming->span[i], &workspace->candidate[i]);
@@ -423,12 +430,13 @@ cop_err cop_wire_features_read_candidates(cop_wire_cursor *cursor, const cop_wir
 		return refuse_shape(fault, "c: got %zu candidates, expected 1 to %zu (max_candidates)", *count,
 		        shape->max_candidates);
 	size_t used = 0;
+	const cop_wire_naming *naming = naming_of_candidates(shape);
 	begin_candidates(shape);
 	for (size_t i = 0; i < *count; i++) {
 		cop_wire_shape own;
 		cop_wire_workspace room;
 		cop_row *row = &workspace->candidate[i];
-		cop_feature_span nowhere = { 0 }, *span = shape->naming != NULL ? &shape->naming->span[i] : &nowhere;
+		cop_feature_span nowhere = { 0 }, *span = naming != NULL ? &naming->span[i] : &nowhere;
 		span->start = SIZE_MAX;
 		candidate_place(shape, workspace, used, &own, &room);
 		err = read_row(cursor, &own, &room, span, row, fault);

@@ -86,10 +86,10 @@ void cop_wire_reply_version_put(cop_bytes *bytes, const char *version)
 	cop_wire_put_key_text(bytes, "version", version);
 }
 
-enum { ID, A, P, REV, GREEDY, BY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
+enum { ID, A, ARM, P, REV, GREEDY, BY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
 
-static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "by", "y", "probe", "repeated",
-	"durable", "seq" };
+static const char *const action_names[ACTION_KEYS] = { "id", "a", "arm", "p", "rev", "greedy", "by", "y", "probe",
+	"repeated", "durable", "seq" };
 
 static cop_err read_probe(cop_wire_cursor *cursor, cop_wire_action *out)
 {
@@ -136,6 +136,9 @@ static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wi
 		return cop_wire_read_seq(cursor, &out->seq, fault);
 	case A:
 		err = read_arm(cursor, out);
+		break;
+	case ARM:
+		err = cop_wire_cursor_string(cursor, &out->arm, &out->arm_length);
 		break;
 	case P:
 		err = cop_wire_cursor_double(cursor, &out->p);

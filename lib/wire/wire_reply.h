@@ -22,7 +22,7 @@ typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
 	size_t a;        /* from 0 */
-	const char *arm; /* its name, not terminated; NULL: it has none (decoded: always) */
+	const char *arm; /* its name, not terminated; NULL: it has none */
 	size_t arm_length;
 	double p;        /* in (0, 1]; values: density at y, per unit of value */
 	bool density;    /* values: there is one */

@@ -433,8 +433,14 @@ def test_api_tokens_are_read_again_by_a_reload(daemon, tokens):
     one = daemon(api.section + model())
     connection = api.connect()
     assert api.ask("GET", "/v1/version", headers=bearer(READER), connection=connection)[0] == 200
+    tokens.write_text(f"reader {READER} read\nnew {SHOP}2 all nobody\n")
+    assert one.client().ok("reload")["applied"] == ["api.tokens: new added", "api.tokens: shop removed"]
+    one.logged('event=reload_applied change="api.tokens: shop removed"')
+    one.logged('event=access_unknown_model reason="api.tokens: the line of new names the model nobody, which is not there"')
+    assert "names the model nobody" in one.run("--check").stderr
     tokens.write_text(f"reader {READER} read\nnew {SHOP}2 all\n")
-    one.client().ok("reload")
+    assert one.client().ok("reload")["applied"] == ["api.tokens: new changed"]
+    assert one.client().ok("reload")["applied"] == []
     assert api.ask("GET", "/v1/version", headers=bearer(READER), connection=connection)[0] == 200
     assert api.ask("GET", "/v1/version", headers=bearer(SHOP + "2"))[0] == 200
     assert api.ask("GET", "/v1/version", headers=bearer(SHOP))[0] == 401

@@ -38,7 +38,8 @@ def test_example_learns(daemon, prefix, programs, how):  # noqa: F811
     assert one.client().model("front-page")["learned"] == 1200
 
 
-def test_every_function(daemon, prefix, programs):  # noqa: F811
+def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
+    (tmp_path / "arms").write_text("left\nright\nstraight on\n")
     program = programs(TEST / "calls.c")
     one = daemon(start=False)
     names = ("requests", "contexts", "feedback", "actions")
@@ -46,13 +47,14 @@ def test_every_function(daemon, prefix, programs):  # noqa: F811
     one.write_config(
         model(reward_window="1h") + section("sockets", sockets) +
         model("r", learner="rank", arms=None, trees=None, height=None, features=0, max_candidates=4) +
-        model("v", learner="value") + model("h", holdout=0.99, baseline=2))
+        model("v", learner="value") + model("h", holdout=0.99, baseline=2) + model("t", apprentice=True, arm_names=str(tmp_path / "arms")))
     one.start()
     lines = run(prefix, program, *(one.ipc(name) for name in names)).splitlines()
     said = dict(line.split(": ", 1) for line in lines if ": " in line)
     assert (said["decide"], said["repeated"], said["feedback"], said["duplicate"]) == ("1 0 1", "1 1", "0", "2")
     assert json.loads(said["explain"])["id"] == "a" and json.loads(said["status"])["models"][0]["name"] == "m"
     assert (said["masked"], said["activate"], said["rank"], said["value"], said["two"]) == ("1 1", "0", "1", "1", "0")
+    assert said["named"] == "dear 1" and said["caller"] == "straight on 2 0.5"
     assert said["held"] == "1 2 1" and said["unit"].startswith("error 1, unit: of 0 bytes")
     assert re.match(r"error 5, bad_features: x: got 2 values, expected 3", said["shape"])
     assert re.match(r"error 5, unknown_model: ", said["model"]) and re.match(r"error 1, id: of 0 bytes", said["id"])

@@ -198,7 +198,8 @@ def test_a_reload_takes_keys_away_and_gives_new_ones(keys):
     k.pairs["changes"] = zmq.curve_keypair()
     k.pairs["comes"] = zmq.curve_keypair()
     k.write({"stays": "all", "changes": "decide", "comes": "decide", "narrowed": "read m"})
-    k.local.ok("reload")
+    assert k.local.ok("reload")["applied"] == [
+        f"curve.clients: {change}" for change in ("changes changed", "comes added", "leaves removed", "narrowed changed")]
     assert clients["stays"].ok("decide", "m", context("1"))["id"] == "1"
     assert clients["leaves"].error("decide", "m", context("2"))["code"] == "forbidden"
     assert clients["changes"].error("decide", "m", context("3"))["code"] == "forbidden"  # the key before

@@ -1,6 +1,7 @@
 """Names of sparse models' features: kept within a bound, shown by explain and inspect, saved with the model."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -201,3 +202,59 @@ def test_replay_resumed_goes_on_with_the_names(tmp_path):
     (tmp_path / "more.json").write_text(log.read_text().splitlines()[0].replace('"tom"', '"eve"') + "\n")
     replay(tmp_path / "more.json", "--resume", saved, "--save", tmp_path / "b.model", format="dsjson")
     assert set(kept_names(tmp_path / "b.model")) == EXPECTED | {"User^nameeve"}
+
+
+def named_files(folder, **names):
+    for name, lines in names.items():
+        (folder / name).write_text("".join(line + "\n" for line in lines))
+    return {f"{name}_names": str(folder / name) for name in names}
+
+
+def test_candidates_of_a_dense_model_have_names(daemon, tmp_path):
+    files = named_files(tmp_path, feature=["age", "hour", "mobile"], candidate=["price", "weight"])
+    one = daemon(model("r", learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2, **files))
+    client = one.client()
+    for i in range(60):  # by name and by place it is the same row
+        x, c = [i % 7, i % 5, i % 2], [[i % 3, 1.0], [0.0, i % 4 + 1.0]]
+        named = {"x": dict(zip(("age", "hour", "mobile"), x)), "c": [dict(zip(("price", "weight"), v)) for v in c]}
+        for id, sent in ((f"n{i}", named), (f"p{i}", {"x": x, "c": c})):
+            a = client.ok("rank", "r", {"id": id, **sent})["a"]
+            client.feedback("r", id, int(a != i % 2))
+        assert client.ok("explain", "r", named)["prediction"] == client.ok("explain", "r", {"x": x, "c": c})["prediction"]
+    shown = names_in(client.ok("explain", "r", named))
+    assert {"price", "weight"} & {part for name in shown for part in name.split("*")}
+    assert not any(re.search(r"\bc\d", name) for name in shown), shown
+    assert "no feature of the model has this name" in client.error("rank", "r", {"id": 1, "x": x, "c": [{"size": 1}]})["message"]
+    (tmp_path / "candidate").write_text("price\nsize\n")
+    assert client.ok("reload")["applied"] == ["model r: candidate_names: the file's names changed"]
+    client.ok("rank", "r", {"id": 1, "x": x, "c": [{"size": 1}]})
+    one.stop()
+    page = inspect(one, "--view", "html", "--candidate-names", tmp_path / "candidate", "--names", tmp_path / "feature")
+    assert "price" in page and "age" in page
+    assert "1 names, expected 2, one for each feature of candidates" in refused(one, tmp_path, "--candidate-names", ["a"])
+
+
+def refused(one, folder, option, lines):
+    path = folder / "wrong"
+    path.write_text("".join(line + "\n" for line in lines))
+    done = subprocess.run([program("COPPICE"), "inspect", max(one.state.glob("*.checkpoint")), "--tree", "0", option, path],
+                          capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_arms_have_names_in_the_configuration_and_in_views(daemon, tmp_path):
+    files = named_files(tmp_path, arm=["news", "sport", "<music>"], feature=["age", "hour", "mobile"])
+    one = daemon(model("m", holdout=0.5, baseline="sport", share_min=["news=0.25"], **files))
+    client = one.client()
+    held = [a for i in range(100) if (a := client.decide("m", i, [i % 3, 1, 0])).get("by") == "holdout"]
+    assert {a["arm"] for a in held} == {"sport"} and client.model()["holdout"]["baseline"] == 1
+    assert 'share_min = { "0=0.25" }' in one.run("--print-config").stdout
+    for i in range(100):
+        client.feedback("m", i, i % 2)
+    one.stop()
+    text = inspect(one, "--tree", "0", "--arm-names", tmp_path / "arm", "--names", tmp_path / "feature")
+    assert re.search(r"leaf \d+: (news|sport|<music>)", text) and "arm 0" not in text and "mobile" in text
+    page = inspect(one, "--view", "html", "--arm-names", tmp_path / "arm")
+    assert "<h4>&lt;music&gt;</h4>" in page and "<h4>arm 0</h4>" not in page and "<music>" not in page
+    assert "2 names, expected 3, one for each arm" in refused(one, tmp_path, "--arm-names", ["a", "b"])

@@ -19,7 +19,6 @@
 #define NAME            "inspect"
 #define NEWEST          1 /* version of the section "model" that is known here; of "settings" cop_model_peek knows */
 #define MODEL_NAME_ROOM 256
-#define MOST_NAMES      ((size_t)1 << 24)
 #define MODEL_SECTION   "model"
 
 static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
@@ -35,6 +34,10 @@ static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
                                  "                  tree N\n"
                                  "  --names FILE    with --tree or --view html: names of all features, one a\n"
                                  "                  line (default: those saved with the model)\n"
+                                 "  --candidate-names FILE\n"
+                                 "                  the same of the features of candidates\n"
+                                 "  --arm-names FILE\n"
+                                 "                  the same of arms (default: arm 0, arm 1 ...)\n"
                                  "  --view NAME     of a trained model: text (default), rules, json, dot\n"
                                  "                  (Graphviz), html (a page of its own), c; of others: html\n"
                                  "  --top N         views: heaviest features shown of a sum (default 4; of linear\n"
@@ -47,14 +50,12 @@ static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
 
 typedef struct inspection {
 	const char *path;
-	const char *only;  /* NULL: all models */
-	const char *names; /* file */
+	const char *only; /* NULL: all models */
 	bool json;
 	bool checkpoint;
 	cop_inspect_view view;
 	cop_inspect_trained trained; /* how, should it be a trained model */
-	char **name_list;
-	size_t name_room;
+	cop_inspect_given given[COP_INSPECT_GIVEN];
 	size_t shown; /* models */
 	cop_bytes bytes;
 	cop_section_file file;
@@ -78,40 +79,12 @@ static cop_err open_file(inspection *in, cop_diag *diag)
 	return err != COP_OK ? err : cop_section_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
 }
 
-static cop_err add_name(inspection *in, const char *name)
+static bool has_names(const inspection *in)
 {
-	size_t count = in->view.name_count;
-	if (count == in->name_room) {
-		size_t room = count == 0 ? 64 : 2 * count;
-		char **list = room > MOST_NAMES ? NULL : cop_mem_resize(in->name_list, count, room, sizeof *list);
-		if (list == NULL)
-			return COP_ENOMEM;
-		in->name_list = list;
-		in->name_room = room;
-	}
-	in->name_list[count] = cop_mem_strdup(name);
-	in->view.name_count += in->name_list[count] != NULL;
-	in->view.names = (const char *const *)in->name_list;
-	return in->name_list[count] != NULL ? COP_OK : COP_ENOMEM;
-}
-
-static cop_err read_names(inspection *in, cop_diag *diag)
-{
-	cop_stream *stream;
-	cop_err err = cop_stream_open_read(in->names, &stream, diag);
-	if (err != COP_OK)
-		return err;
-	while (err == COP_OK) {
-		char *line;
-		size_t length;
-		err = cop_stream_line(stream, &line, &length);
-		if (err != COP_OK && err != COP_EEND)
-			*diag = *cop_stream_diag(stream);
-		if (err == COP_OK && (err = add_name(in, line)) != COP_OK)
-			cop_diag_of(diag, in->names, "%s", cop_err_text(err));
-	}
-	cop_stream_free(stream);
-	return err == COP_EEND ? COP_OK : err;
+	bool has = false;
+	for (size_t i = 0; i < COP_INSPECT_GIVEN; i++)
+		has |= in->given[i].file != NULL;
+	return has;
 }
 
 /* ---- showing ---- */
@@ -266,7 +239,7 @@ static cop_err show_trained(inspection *in, cop_diag *diag)
 	trained->settings.tree = in->view.tree < COP_INSPECT_NO_TREE ? (size_t)in->view.tree : COP_VIEW_ALL;
 	if (trained->view == NULL)
 		trained->view = cop_view_find(in->json ? "json" : "text");
-	if (in->only == NULL && in->names == NULL)
+	if (in->only == NULL && !has_names(in))
 		return cop_inspect_trained_show(trained, &in->bytes, diag);
 	cop_diag_of(diag, in->path, "a trained model has one model and names of its own: no --model, no --names");
 	return COP_EINVAL;
@@ -320,7 +293,9 @@ static cop_err show_others(inspection *in, cop_diag *diag)
 		        "coppice train");
 		return COP_EINVAL;
 	}
-	cop_err err = in->names != NULL ? read_names(in, diag) : COP_OK;
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < COP_INSPECT_GIVEN && err == COP_OK; i++)
+		err = cop_inspect_names_given_read(&in->given[i], diag);
 	if (err == COP_OK)
 		err = page ? show_as_page(in, diag) : in->json ? show_as_json(in, diag) : show_as_text(in, diag);
 	return err;
@@ -335,9 +310,8 @@ static cop_err run(inspection *in, cop_diag *diag)
 	else if (err == COP_OK)
 		err = show_others(in, diag);
 	cop_json_writer_free(in->view.json);
-	for (size_t i = 0; i < in->view.name_count; i++)
-		cop_mem_free(in->name_list[i]);
-	cop_mem_free(in->name_list);
+	for (size_t i = 0; i < COP_INSPECT_GIVEN; i++)
+		cop_inspect_names_given_fini(&in->given[i]);
 	cop_bytes_fini(&in->bytes);
 	return err;
 }
@@ -369,7 +343,9 @@ static bool read_tree(void *inspection_, const cop_option *row, char *text)
 static const cop_option rows[] = {
 	{ "model", COP_OPTION_TEXT, OF(only) },
 	{ "tree", COP_OPTION_CALL, .read = read_tree },
-	{ "names", COP_OPTION_TEXT, OF(names) },
+	{ "names", COP_OPTION_TEXT, OF(given[COP_INSPECT_FEATURES].file) },
+	{ "candidate-names", COP_OPTION_TEXT, OF(given[COP_INSPECT_CANDIDATES].file) },
+	{ "arm-names", COP_OPTION_TEXT, OF(given[COP_INSPECT_ARMS].file) },
 	{ "view", COP_OPTION_CALL, .read = read_view },
 	{ "top", COP_OPTION_WHOLE, OF(trained.settings.top), 1, COP_TREE_PHRASES_MOST },
 	{ "importance", COP_OPTION_FLAG, OF(trained.importance) },
@@ -387,10 +363,10 @@ int cop_command_inspect(int argc, char **argv)
 		return status;
 	if (optind + 1 != argc)
 		return cop_command_misused(NAME, "expected one FILE (coppice inspect --help)");
-	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL)
+	if (has_names(&in) && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL)
 		return cop_command_misused(NAME, "--names goes with --tree or --view html (coppice inspect --help)");
 	in.path = argv[optind];
-	in.view.names_file = in.names;
+	in.view.given = in.given;
 	cop_diag diag = { 0 };
 	return cop_command_end(NAME, run(&in, &diag), NULL, &diag);
 }

@@ -12,7 +12,7 @@
 #include "view/tree_text.h"
 
 #define TOP_WEIGHTS 4 /* of a node, in text */
-#define NAME_ROOM   32
+#define NAME_ROOM   256
 
 static cop_err fail(cop_err err, cop_diag *diag)
 {
@@ -264,8 +264,8 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 
 /* ---- trees ---- */
 
-/* "arm 0" ... for the outputs of a tree. NULL when memory is short. */
-static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
+/* Names for the outputs of a tree. NULL when memory is short. */
+static const char **arm_names(const cop_inspect_names *named, const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
 {
 	size_t arms = cop_oblique_tree_outputs(tree);
 	const char **names = cop_mem_alloc(arms, sizeof *names);
@@ -277,13 +277,16 @@ static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_
 		return NULL;
 	}
 	for (size_t k = 0; k < arms; k++) {
-		(void)snprintf((*spare)[k], sizeof **spare, "arm %zu", k);
+		cop_inspect_names_arm(named, k, (*spare)[k], sizeof **spare);
 		names[k] = (*spare)[k];
 	}
 	return names;
 }
 
-static bool knows_places(const cop_inspect_view *v) { return v->named->places != NULL && v->name_count == 0; }
+static bool knows_places(const cop_inspect_view *v)
+{
+	return v->named->places != NULL && v->given[COP_INSPECT_FEATURES].count == 0;
+}
 
 /* The weights of places that no known feature has are as they were drawn at the start: they are left out. */
 static void drop_unknown(cop_oblique_tree *tree, const uint8_t *known)
@@ -319,7 +322,7 @@ static cop_err show_whole_tree(
 	cop_tree *tree = NULL;
 	cop_err err = COP_OK;
 	if (arms && v->json == NULL) {
-		outputs = arm_names(oblique, &spare);
+		outputs = arm_names(v->named, oblique, &spare);
 		err = outputs == NULL ? COP_ENOMEM : COP_OK;
 	}
 	if (err == COP_OK)
@@ -353,11 +356,6 @@ static cop_err show_tree(
 		return COP_OK;
 	size_t d = cop_oblique_tree_features(tree);
 	const cop_inspect_names *names = view->named;
-	if (view->name_count > 0 && view->name_count != names->contexts) {
-		cop_diag_of(diag, view->names_file, "%zu names, expected %zu, one for each feature", view->name_count,
-		        names->contexts);
-		return COP_ESHAPE;
-	}
 	cop_inspect_name_list list;
 	cop_err err = cop_inspect_names_list(names, 0, d, &list);
 	if (err == COP_OK && view->json == NULL && knows_places(view))
@@ -398,11 +396,6 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 static cop_err show_page(
         const cop_inspect_view *v, const char *name, cop_model *model, const cop_inspect_names *names, cop_diag *diag)
 {
-	if (v->name_count > 0 && v->name_count != names->contexts) {
-		cop_diag_of(diag, v->names_file, "%zu names, expected %zu, one for each feature", v->name_count,
-		        names->contexts);
-		return COP_ESHAPE;
-	}
 	cop_err err = cop_inspect_page_model(v->page, name, model, names);
 	if (err == COP_ENOTFOUND)
 		cop_diag_message(diag, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->page->only_tree,
@@ -415,7 +408,7 @@ cop_err cop_inspect_model(
 {
 	cop_model_settings settings;
 	cop_model *model = NULL;
-	cop_inspect_names names = { .given = given->names, .count = given->name_count };
+	cop_inspect_names names = { .given = given->given };
 	cop_inspect_view own = *given;
 	const cop_inspect_view *view = &own;
 	cop_err err = cop_model_peek(data, length, &settings, diag);
@@ -425,6 +418,8 @@ cop_err cop_inspect_model(
 		err = cop_model_load(model, data, length, diag);
 	if (err == COP_OK)
 		err = cop_inspect_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
+	if (err == COP_OK)
+		err = cop_inspect_names_check(&names, &cop_model_get_settings(model)->learner, diag);
 	own.named = &names;
 	if (err == COP_OK && view->page != NULL) {
 		err = show_page(view, name, model, &names, diag);

@@ -13,13 +13,11 @@
 #define COP_INSPECT_NO_TREE   (UINT64_MAX - 1)
 
 typedef struct cop_inspect_view {
-	cop_json_writer *json;    /* NULL: text to out */
-	FILE *out;                /* text */
-	uint64_t tree;            /* which tree to show in full, or one of the two above */
-	const char *const *names; /* of features, name_count of them; 0: they are x0, x1 ... */
-	size_t name_count;
+	cop_json_writer *json;          /* NULL: text to out */
+	FILE *out;                      /* text */
+	uint64_t tree;                  /* which tree to show in full, or one of the two above */
+	const cop_inspect_given *given; /* names from files */
 	struct cop_inspect_page *page;  /* an HTML page instead of text or JSON; NULL: none */
-	const char *names_file;         /* where the names are from */
 	const cop_inspect_names *named; /* of the model that is shown */
 } cop_inspect_view;
 

@@ -7,11 +7,81 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/stream.h"
 #include "online/model_names.h"
 
+#define MOST_NAMES ((size_t)1 << 24)
 #define MOST_OFTEN 1000 /* places whose products are looked for */
 #define BETWEEN    " | "
 #define SELDOM     100 /* of so many rows fewer than one */
+
+static cop_err add_name(cop_inspect_given *given, const char *name)
+{
+	if (given->count == given->room) {
+		size_t room = given->room == 0 ? 64 : 2 * given->room;
+		char **list = room > MOST_NAMES ? NULL : cop_mem_resize(given->name, given->count, room, sizeof *list);
+		if (list == NULL)
+			return COP_ENOMEM;
+		given->name = list;
+		given->room = room;
+	}
+	char *copy = cop_mem_strdup(name);
+	if (copy == NULL)
+		return COP_ENOMEM;
+	given->name[given->count++] = copy;
+	return COP_OK;
+}
+
+cop_err cop_inspect_names_given_read(cop_inspect_given *given, cop_diag *diag)
+{
+	cop_stream *stream;
+	if (given->file == NULL)
+		return COP_OK;
+	cop_err err = cop_stream_open_read(given->file, &stream, diag);
+	if (err != COP_OK)
+		return err;
+	while (err == COP_OK) {
+		char *line;
+		size_t length;
+		err = cop_stream_line(stream, &line, &length);
+		if (err != COP_OK && err != COP_EEND)
+			*diag = *cop_stream_diag(stream);
+		if (err == COP_OK && (err = add_name(given, line)) != COP_OK)
+			cop_diag_of(diag, given->file, "%s", cop_err_text(err));
+	}
+	cop_stream_free(stream);
+	return err == COP_EEND ? COP_OK : err;
+}
+
+void cop_inspect_names_given_fini(cop_inspect_given *given)
+{
+	for (size_t i = 0; i < given->count; i++)
+		cop_mem_free(given->name[i]);
+	cop_mem_free(given->name);
+	given->name = NULL;
+	given->count = given->room = 0;
+}
+
+cop_err cop_inspect_names_check(const cop_inspect_names *names, const cop_learner_settings *settings, cop_diag *diag)
+{
+	const struct {
+		size_t count;
+		const char *of;
+	} needed[COP_INSPECT_GIVEN] = {
+		[COP_INSPECT_FEATURES] = { names->contexts, "feature" },
+		[COP_INSPECT_CANDIDATES] = { names->ranks ? settings->candidate_features : 0, "feature of candidates" },
+		[COP_INSPECT_ARMS] = { settings->arms, "arm" },
+	};
+	for (size_t i = 0; i < COP_INSPECT_GIVEN; i++) {
+		const cop_inspect_given *given = &names->given[i];
+		if (given->file == NULL || given->count == needed[i].count)
+			continue;
+		cop_diag_of(diag, given->file, "%zu names, expected %zu, one for each %s", given->count,
+		        needed[i].count, needed[i].of);
+		return COP_ESHAPE;
+	}
+	return COP_OK;
+}
 
 static int most_first(const void *a, const void *b)
 {
@@ -73,18 +143,28 @@ void cop_inspect_names_fini(cop_inspect_names *names)
 	cop_mem_free(names->often);
 }
 
+void cop_inspect_names_arm(const cop_inspect_names *names, size_t k, char *out, size_t size)
+{
+	const cop_inspect_given *given = &names->given[COP_INSPECT_ARMS];
+	if (k < given->count)
+		(void)snprintf(out, size, "%s", given->name[k]);
+	else
+		(void)snprintf(out, size, "arm %zu", k);
+}
+
 bool cop_inspect_names_feature(const cop_inspect_names *names, size_t i, char *out, size_t size)
 {
 	bool candidate = names->ranks && i >= names->contexts;
 	size_t own = candidate ? i - names->contexts : i;
+	const cop_inspect_given *given = &names->given[candidate ? COP_INSPECT_CANDIDATES : COP_INSPECT_FEATURES];
 	const char *name = NULL;
-	if (!candidate && own < names->count)
-		name = names->given[own];
+	if (own < given->count)
+		name = given->name[own];
 	else if (names->space != NULL && (!candidate || names->same) && own < cop_feature_space_dimension(names->space))
 		name = cop_feature_space_column(names->space, own);
 	if (name != NULL)
 		(void)snprintf(out, size, "%s", name);
-	else if (names->count > 0 || cop_place_names_text(names->places, own, out, size) == 0)
+	else if (given->count > 0 || cop_place_names_text(names->places, own, out, size) == 0)
 		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", own);
 	else
 		return true;
@@ -170,7 +250,7 @@ void cop_inspect_names_input(
 
 static bool is_known(const cop_inspect_names *names, size_t i, bool named)
 {
-	if (names->often_count == 0 || names->count > 0 || !named)
+	if (names->often_count == 0 || names->given[COP_INSPECT_FEATURES].count > 0 || !named)
 		return named;
 	size_t place = names->ranks && i >= names->contexts ? i - names->contexts : i;
 	return SELDOM * cop_place_names_uses(names->places, place) >= names->often[0].uses;

@@ -15,14 +15,22 @@ typedef struct cop_inspect_often {
 	size_t place;
 } cop_inspect_often;
 
+/* Names from a file, one a line, of features, of candidates' features or of arms. */
+typedef struct cop_inspect_given {
+	const char *file; /* NULL: none */
+	char **name;
+	size_t count, room;
+} cop_inspect_given;
+
+enum { COP_INSPECT_FEATURES, COP_INSPECT_CANDIDATES, COP_INSPECT_ARMS, COP_INSPECT_GIVEN };
+
 typedef struct cop_inspect_names {
-	const char *const *given; /* kept; count of them, 0: none */
-	size_t count;
-	size_t contexts;          /* features of contexts, behind which candidates' come */
-	bool ranks, same;         /* there are candidates; they have the contexts' columns */
-	cop_feature_space *space; /* dense, of the log; NULL: none */
-	cop_place_names *places;  /* sparse; NULL: none */
-	cop_inspect_often *often; /* places with names, often_count of them, those that came most first */
+	const cop_inspect_given *given; /* kept; COP_INSPECT_GIVEN of them */
+	size_t contexts;                /* features of contexts, behind which candidates' come */
+	bool ranks, same;               /* there are candidates; they have the contexts' columns */
+	cop_feature_space *space;       /* dense, of the log; NULL: none */
+	cop_place_names *places;        /* sparse; NULL: none */
+	cop_inspect_often *often;       /* places with names, often_count of them, those that came most first */
 	size_t often_count;
 } cop_inspect_names;
 
@@ -33,6 +41,13 @@ typedef struct cop_inspect_name_list {
 	size_t count;
 } cop_inspect_name_list;
 
+/* Reads the file, if there is one. Errors of cop_stream_open_read, COP_ENOMEM. Finish with fini, also after an error. */
+COP_CHECK cop_err cop_inspect_names_given_read(cop_inspect_given *given, cop_diag *diag);
+void cop_inspect_names_given_fini(cop_inspect_given *given);
+/* COP_ESHAPE: there are names, and not as many as the model needs. */
+COP_CHECK cop_err cop_inspect_names_check(
+        const cop_inspect_names *names, const cop_learner_settings *settings, cop_diag *diag);
+
 /* From a model's file. Finish with fini, also after an error. Errors of cop_model_names_load. */
 COP_CHECK cop_err cop_inspect_names_read(cop_inspect_names *names, const cop_learner_settings *settings,
         const void *data, size_t length, cop_diag *diag);
@@ -40,6 +55,8 @@ void cop_inspect_names_fini(cop_inspect_names *names);
 
 /* Feature i of a raw row, of contexts or candidates joined. Whether it is more than its number. */
 bool cop_inspect_names_feature(const cop_inspect_names *names, size_t i, char *out, size_t size);
+/* Arm k: its name, or "arm 0". */
+void cop_inspect_names_arm(const cop_inspect_names *names, size_t k, char *out, size_t size);
 /* Input i of a linear term: a feature, "constant", "a*b" of a product. Of hashed products the one that comes most among
  * those of its place, and a second where it comes more than half as often; "product": none is known. */
 void cop_inspect_names_input(

@@ -231,8 +231,11 @@ static void put_output(const linear_view *v, size_t k, const char *heading, cop_
 	size_t input[COP_TREE_PHRASES_MOST], others;
 	size_t count = find_heaviest(v->linear, k, v->page->top, input, &others);
 	put(out, "<div class=\"box\">");
-	if (heading[0] != '\0')
-		cop_tree_phrases_put(out, "<h4>%s</h4>", heading);
+	if (heading[0] != '\0') {
+		put(out, "<h4>");
+		cop_view_frame_words(heading, out);
+		put(out, "</h4>");
+	}
 	put(out, "<table><tbody>\n");
 	double most = count > 0 ? fabs(weight_of(v->linear, input[0], k)) : 1.0;
 	for (size_t i = 0; i < count; i++) {
@@ -257,9 +260,9 @@ static void put_linear(const linear_view *v, const cop_anatomy_part *part, cop_b
 	cop_view_frame_words(part->name, out);
 	cop_tree_phrases_put(out, "</h3>\n<p class=\"soft\">%s</p>\n<div class=\"grid\">\n", unit_text(part->unit));
 	for (size_t k = 0; k < shown; k++) {
-		char heading[32] = "";
+		char heading[NAME_ROOM] = "";
 		if (outputs > 1)
-			(void)snprintf(heading, sizeof heading, "arm %zu", k);
+			cop_inspect_names_arm(v->names, k, heading, sizeof heading);
 		put_output(v, k, heading, out);
 	}
 	put(out, "</div>\n");

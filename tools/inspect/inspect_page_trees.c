@@ -14,7 +14,7 @@
 #define MOST_PLACES 100000 /* nodes and leaves of a page, but for its first tree */
 #define MOST_TEXT   ((size_t)64 << 10)
 #define TOP         4 /* heaviest features of a node */
-#define ARM_ROOM    32
+#define ARM_ROOM    256
 
 typedef struct drawer {
 	cop_inspect_page *page;
@@ -34,7 +34,7 @@ static cop_err name_arms(drawer *w)
 	if (w->arms == NULL || w->arm_texts == NULL)
 		return COP_ENOMEM;
 	for (size_t k = 0; k < w->outputs; k++) {
-		(void)snprintf(w->arm_texts[k], ARM_ROOM, "arm %zu", k);
+		cop_inspect_names_arm(w->names, k, w->arm_texts[k], ARM_ROOM);
 		w->arms[k] = w->arm_texts[k];
 	}
 	return COP_OK;
@@ -108,7 +108,7 @@ static cop_err draw_oblique(drawer *w, cop_oblique_tree *oblique, const char *pa
 {
 	cop_tree *tree = NULL;
 	cop_err err = know_features(w, cop_oblique_tree_features(oblique));
-	if (err == COP_OK && w->names->places != NULL && w->names->count == 0)
+	if (err == COP_OK && w->names->places != NULL && w->names->given[COP_INSPECT_FEATURES].count == 0)
 		for (size_t t = 0; t < cop_oblique_tree_nodes(oblique); t++)
 			for (size_t j = 0; j < w->features.count; j++)
 				if (w->features.known[j] == 0)

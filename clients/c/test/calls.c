@@ -71,6 +71,17 @@ static void others(coppice_client *c)
 	const coppice_client_context context = { .x = coppice_row_dense(x, 3) };
 	check("rank", coppice_client_decide(c, "r", coppice_id_number(1), &ranked, &action, &why));
 	printf("%d\n", action.action < 2);
+	static const char *const brands[2] = { "cheap", "dear" };
+	coppice_client_context named = ranked;
+	named.names = brands;
+	named.eligible = &brands[1];
+	named.eligible_count = 1;
+	check("named", coppice_client_decide(c, "r", coppice_id_number(4), &named, &action, &why));
+	printf("%s %u\n", action.arm, (unsigned)action.action);
+	const unsigned chosen = 2;
+	const coppice_client_context told = { .x = coppice_row_dense(x, 3), .caller = &chosen, .caller_p = 0.5 };
+	check("caller", coppice_client_decide(c, "t", coppice_id_number(5), &told, &action, &why));
+	printf("%s %u %g\n", action.arm, (unsigned)action.action, action.p);
 	check("value", coppice_client_decide(c, "v", coppice_id_number(2), &context, &action, &why));
 	printf("%d\n", action.probe[0] != action.probe[1]);
 	check("two", coppice_client_feedback_two(c, "v", coppice_id_number(2), losses, &result, &why));

@@ -182,6 +182,50 @@ static void test_access_reads_keys_from_a_file_that_anybody_may_read(void **stat
 	assert_non_null(strstr(diag.message, "write"));
 }
 
+static void tell(void *context, const char *name, const char *how)
+{
+	char *text = context;
+	(void)snprintf(text + strlen(text), 256 - strlen(text), "%s %s\n", name, how);
+}
+
+static void test_access_compares_two_files_by_names(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *was, *is, *told;
+	} cases[] = {
+		{ good, good, "" },
+		{ good, "boss ~~~~~~~~~~~~~~~~~~~~ all rate=9\n", "grafana removed\nshop removed\n" },
+		{ "boss ~~~~~~~~~~~~~~~~~~~~ all rate=9\n", good, "grafana added\nshop added\n" },
+		{ "b 0123456789abcdef read\n", "a 0123456789abcdef read\n", "a added\nb removed\n" },
+		{ "b 0123456789abcdef read\n", "b 0123456789abcdeg read\n", "b changed\n" },
+		{ "b 0123456789abcdef read\n", "b 0123456789abcdef read,admin\n", "b changed\n" },
+		{ "b 0123456789abcdef read\n", "b 0123456789abcdef read m\n", "b changed\n" },
+		{ "b 0123456789abcdef read m\n", "b 0123456789abcdef read m,n\n", "b changed\n" },
+		{ "b 0123456789abcdef read m pending=3\n", "b 0123456789abcdef read m pending=4\n", "b changed\n" },
+		{ "b 0123456789abcdef read m\n", "# another text\nb  0123456789abcdef\tread m\n", "" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_access *was, *is;
+		char told[256] = "";
+		write_file(cases[i].was, 0600);
+		assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &was, NULL), COP_OK);
+		write_file(cases[i].is, 0600);
+		assert_int_equal(cop_access_read(path, COP_ACCESS_TOKENS, &is, NULL), COP_OK);
+		cop_access_compare(was, is, tell, told);
+		assert_string_equal(told, cases[i].told);
+		cop_access_free(was);
+		told[0] = '\0';
+		if (i == 1) {
+			cop_access_compare(NULL, is, tell, told);
+			cop_access_compare(is, NULL, tell, told);
+			cop_access_compare(NULL, NULL, tell, told);
+			assert_string_equal(told, "boss added\nboss removed\n");
+		}
+		cop_access_free(is);
+	}
+}
+
 static void test_access_finds_every_name_of_many(void **state)
 {
 	(void)state;
@@ -218,6 +262,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_access_reads_keys_from_a_file_that_anybody_may_read),
+		cmocka_unit_test(test_access_compares_two_files_by_names),
 		cmocka_unit_test(test_access_finds_every_name_of_many),
 		cmocka_unit_test(test_access_reads_names_tokens_rights_and_models),
 		cmocka_unit_test(test_access_reads_limits),

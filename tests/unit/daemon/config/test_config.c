@@ -844,6 +844,9 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2 default_loss = inf }", 2, "default_loss: \"inf\"" },
 		{ TAIL "model m { arms = 2 features = 2 seed = -1 }", 2, "seed" },
 		{ TAIL "model m { arms = 2 features = 0 feature_names = f }", 2, "feature_names: sparse" },
+		{ TAIL "model m { learner = rank features = 0 candidate_names = f }", 2, "candidate_names: sparse" },
+		{ TAIL "model m { arms = 2 features = 2 candidate_names = f }", 2,
+		        "candidate_names: this learner has no such option" },
 		{ TAIL "model m { learner = value feedback = bins features = 2\n delta = 0.1 }", 3,
 		        "only with feedback = \"one\" or \"two\"" },
 		{ TAIL "model m { learner = value feedback = bins features = 2\n trees = 3 }", 3,
@@ -1506,6 +1509,50 @@ static void test_config_limits_themselves_are_allowed(void **state)
 	cop_config_free(config);
 }
 
+static void test_config_arms_may_be_named_by_their_names(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/cop_config_XXXXXX";
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "a.txt", "left\na=b\n1\nuniform\n");
+	static const struct {
+		const char *options, *wrong; /* NULL: baseline 1, share_min of arms 0 and 1 */
+	} cases[] = {
+		{ "baseline = \"a=b\" share_min = { \"left=0.1\", \"a=b=0.2\" } arm_names = a.txt", NULL },
+		{ "arm_names = a.txt baseline = 1 share_min = { \"left=0.1\", \"1=0.2\" }",
+		        NULL }, /* numbers stay numbers */
+		{ "share_min = { \"left=0.1\" }", "share_min: \"left=0.1\" is not allowed, expected ARM=SHARE" },
+		{ "share_min = { \"right=0.1\" } arm_names = a.txt", "share_min: \"right=0.1\" is not allowed" },
+		{ "baseline = right arm_names = a.txt", "baseline: \"right\" is not allowed" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[512];
+		cop_config *config;
+		cop_config_report report;
+		(void)snprintf(text, sizeof text, TAIL "model m { arms = 4\nfeatures = 2 holdout = 0.1 %s }\n",
+		        cases[i].options);
+		write_file(folder, "c.conf", text);
+		cop_err err = load_in(folder, &config, &report);
+		assert_int_equal(err, cases[i].wrong == NULL ? COP_OK : COP_EFORMAT);
+		if (cases[i].wrong != NULL) {
+			assert_int_equal(report.count, 1);
+			assert_non_null(strstr(report.items[0].message, cases[i].wrong));
+			continue;
+		}
+		const cop_arm_shares *least = &config->models[0].set.learner.exploration.shares.min;
+		assert_true(config->models[0].set.baseline == 1.0);
+		assert_true(least->count == 2 && least->arm[0] == 0 && least->arm[1] == 1);
+		cop_config_free(config);
+	}
+	write_file(folder, "c.conf",
+	        TAIL "model m { arms = 4\nfeatures = 2 holdout = 0.1 baseline = uniform arm_names = a.txt }\n");
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(load_in(folder, &config, &report), COP_OK);
+	assert_false(config->models[0].set.has_baseline); /* a word stays a word */
+	cop_config_free(config);
+}
+
 static void test_config_diff_sees_changed_names(void **state)
 {
 	(void)state;
@@ -1699,6 +1746,7 @@ int main(void)
 		cmocka_unit_test(test_config_example_shows_the_defaults),
 		cmocka_unit_test(test_config_missing_file_is_reported),
 		cmocka_unit_test(test_config_name_files_are_read_beside_the_file),
+		cmocka_unit_test(test_config_arms_may_be_named_by_their_names),
 		cmocka_unit_test(test_config_diff_sees_changed_names),
 		cmocka_unit_test(test_config_without_a_stream_gives_enomem),
 		cmocka_unit_test(test_config_nth_allocation_fails_gives_enomem),
