@@ -142,7 +142,8 @@ static cop_err history(request *r, cop_wire_fault *fault)
 	return err;
 }
 
-static cop_err checkpoint(request *r, cop_wire_fault *fault)
+/* The reply says what a backup copies, too, where one is made. */
+static cop_err save(request *r, bool backup, cop_wire_fault *fault)
 {
 	cop_durability *durable = &r->server->durable;
 	cop_bytes *out = &r->server->serving.reply;
@@ -158,10 +159,15 @@ static cop_err checkpoint(request *r, cop_wire_fault *fault)
 	cop_wire_put_key_unsigned(out, "sequence", durable->checkpoint.sequence);
 	cop_wire_put_key_unsigned(out, "bytes", durable->checkpoint.bytes);
 	cop_wire_put_key_double(out, "seconds", durable->checkpoint.seconds);
+	if (backup)
+		cop_status_body_put_state(&r->server->report, out);
 	cop_wire_seq_put(out, &seq);
 	cop_wire_put_map_close(out, map);
 	return COP_OK;
 }
+
+static cop_err checkpoint(request *r, cop_wire_fault *fault) { return save(r, false, fault); }
+static cop_err backup(request *r, cop_wire_fault *fault) { return save(r, true, fault); }
 
 static cop_err reload(request *r, cop_wire_fault *fault)
 {
@@ -205,6 +211,7 @@ static const verb verbs[] = {
 	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
 	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },
 	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
+	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup },
 	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
 	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit },
 	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote },
@@ -226,7 +233,7 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, status, history, checkpoint, reload, refit, promote, rollback or freeze",
+	        "explain, status, history, checkpoint, backup, reload, refit, promote, rollback or freeze",
 	        clean);
 	return NULL;
 }

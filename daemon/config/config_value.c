@@ -167,7 +167,7 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 static const char *number_arm(
         const cop_setting *rule, const cop_config_list *arms, const char *text, char out[NUMBERED])
 {
-	const char *mark = strrchr(text, '=');
+	const char *mark = rule->kind == COP_SETTING_SHARES ? strrchr(text, '=') : NULL;
 	size_t length = mark == NULL ? strlen(text) : (size_t)(mark - text);
 	bool number = strspn(text, "0123456789") == length;
 	for (const char *const *word = rule->words; word != NULL && *word != NULL; word++)

@@ -262,15 +262,27 @@ static void put_parked(const cop_model_table *models, cop_bytes *out)
 		cop_wire_put_text(out, models->parked[i].name);
 }
 
+/* Absolute. */
+static void put_state_dir(const cop_report *report, cop_bytes *out)
+{
+	char folder[PATH_MAX];
+	const char *absolute = realpath(report->durable->config->state_dir, folder);
+	cop_wire_put_key_text(out, "state_dir", absolute == NULL ? report->durable->config->state_dir : absolute);
+}
+
+void cop_status_body_put_state(const cop_report *report, cop_bytes *out)
+{
+	put_state_dir(report, out);
+	put_journal(report, out);
+}
+
 void cop_status_body_put(const cop_report *report, const cop_model_slot *only, const cop_wire_seq *seq, cop_bytes *out)
 {
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - report->started);
-	char folder[PATH_MAX];
-	const char *absolute = realpath(report->durable->config->state_dir, folder);
-	cop_wire_put_key_text(out, "state_dir", absolute == NULL ? report->durable->config->state_dir : absolute);
+	put_state_dir(report, out);
 	cop_wire_put_text(out, "models");
 	cop_wire_put_array(out, only != NULL ? 1 : report->durable->models.count);
 	for (size_t i = 0; i < report->durable->models.count; i++)

@@ -7,6 +7,8 @@
 #include "wire/wire_keys.h"
 
 /* Of one model, or (NULL) of all. */
+/* Of it, `state_dir` and `journal`. */
+void cop_status_body_put_state(const cop_report *report, cop_bytes *out);
 void cop_status_body_put(const cop_report *report, const cop_model_slot *only, const cop_wire_seq *seq, cop_bytes *out);
 
 #endif

@@ -239,9 +239,8 @@ def test_state_folder_that_is_not_here_is_told(daemon, tmp_path):
     one = daemon(start=False)
 
     def answer(verb):
-        if verb == "checkpoint":
-            return {"sequence": 1, "bytes": 10, "seconds": 0.1}
-        return {"state_dir": str(tmp_path / "elsewhere"), "journal": {"state": "off"}}
+        assert verb == "backup"
+        return {"sequence": 1, "bytes": 10, "seconds": 0.1, "state_dir": str(tmp_path / "elsewhere"), "journal": {"state": "off"}}
 
     with answering(one.context, answer) as endpoint:
         err = backup(endpoint, tmp_path / "copy", status=1)
@@ -252,15 +251,15 @@ def test_state_folder_that_is_not_here_is_told(daemon, tmp_path):
 def test_answers_that_lack_something_are_told(daemon, tmp_path):
     one = daemon(start=False)
     checkpoint = {"sequence": 1, "bytes": 10}
-    for first, second, told in [
-        ({"sequence": 1}, {}, "sequence and bytes"),
-        ({"sequence": "x", "bytes": -1}, {}, "sequence and bytes"),
-        ([], [], "sequence and bytes"),
-        (checkpoint, {"state_dir": "state", "journal": {"state": "off"}}, "absolute state_dir"),
-        (checkpoint, {"state_dir": "/"}, "journal state"),
-        (checkpoint, {"state_dir": "/", "journal": {"state": "ok"}}, "committed"),
+    for answer, told in [
+        ({"sequence": 1}, "sequence and bytes"),
+        ({"sequence": "x", "bytes": -1}, "sequence and bytes"),
+        ([], "sequence and bytes"),
+        ({**checkpoint, "state_dir": "state", "journal": {"state": "off"}}, "absolute state_dir"),
+        ({**checkpoint, "state_dir": "/"}, "journal state"),
+        ({**checkpoint, "state_dir": "/", "journal": {"state": "ok"}}, "committed"),
     ]:
-        with answering(one.context, lambda verb: first if verb == "checkpoint" else second) as endpoint:
+        with answering(one.context, lambda verb: answer) as endpoint:
             assert told in backup(endpoint, tmp_path / "copy", status=1)
     assert not (tmp_path / "copy").exists()
 
@@ -268,10 +267,11 @@ def test_answers_that_lack_something_are_told(daemon, tmp_path):
 def test_state_folder_of_another_daemon_is_not_taken(daemon, tmp_path):
     one = daemon()
     client = one.client()
-    told = client.ok("checkpoint")
+    told = client.ok("backup")
+    assert told["state_dir"] == client.status()["state_dir"] and told["journal"]["state"] == "ok"
 
     def answer(verb):
-        return {**told, "bytes": told["bytes"] + 1} if verb == "checkpoint" else client.status()
+        return {**told, "bytes": told["bytes"] + 1}
 
     with answering(one.context, answer) as endpoint:
         assert "not what the daemon at" in backup(endpoint, tmp_path / "copy", status=1)
@@ -304,7 +304,7 @@ def backup_beside(daemon, tmp_path, checkpoint):
     asked = []
 
     def answer(verb):
-        return checkpoint(one, client, asked) if verb == "checkpoint" else client.status()
+        return checkpoint(one, client, asked)
 
     grow(client)
     with answering(one.context, answer) as endpoint:
@@ -316,7 +316,7 @@ def backup_beside(daemon, tmp_path, checkpoint):
 @pytest.mark.parametrize("times", [1, 3])
 def test_of_a_checkpoint_removed_meanwhile_the_newer_one_is_taken(daemon, tmp_path, times):
     def checkpoint(one, client, asked):
-        asked.extend(client.ok("checkpoint") for _ in range(times + 1))  # the first's file is gone before it is read
+        asked.extend(client.ok("backup") for _ in range(times + 1))  # the first's file is gone before it is read
         return asked[0]
 
     asked, told = backup_beside(daemon, tmp_path, checkpoint)
@@ -325,7 +325,7 @@ def test_of_a_checkpoint_removed_meanwhile_the_newer_one_is_taken(daemon, tmp_pa
 
 def test_checkpoint_that_is_gone_is_asked_for_again(daemon, tmp_path):
     def checkpoint(one, client, asked):
-        asked.append(client.ok("checkpoint"))
+        asked.append(client.ok("backup"))
         if len(asked) == 1:
             (one.state / f"coppice.{asked[0]['sequence']:020}.checkpoint").unlink()
         return asked[-1]

@@ -76,12 +76,12 @@ static cop_err join(const char *folder, const char *name, char **out, cop_diag *
 
 /* ---- what the daemon reports ---- */
 
-static cop_err ask(const backup *b, const char *verb, cop_json **out, cop_diag *diag)
+static cop_err ask(const backup *b, cop_json **out, cop_diag *diag)
 {
 	cop_client_reply reply;
 	cop_bytes text;
 	cop_bytes_init(&text);
-	cop_err err = cop_client_request(b->client, verb, "", "", 0, &reply, diag);
+	cop_err err = cop_client_request(b->client, "backup", "", "", 0, &reply, diag);
 	if (err == COP_OK) {
 		err = cop_wire_json(&text, reply.body, reply.length, 0);
 		if (err != COP_OK)
@@ -93,10 +93,10 @@ static cop_err ask(const backup *b, const char *verb, cop_json **out, cop_diag *
 	return err;
 }
 
-static cop_err lacks(const backup *b, const char *verb, const char *key, cop_diag *diag)
+static cop_err lacks(const backup *b, const char *key, cop_diag *diag)
 {
 	cop_diag_of(
-	        diag, b->request->endpoint, "the answer to %s has no %s; is the daemon of another version?", verb, key);
+	        diag, b->request->endpoint, "the answer to backup has no %s; is the daemon of another version?", key);
 	return COP_EFORMAT;
 }
 
@@ -109,36 +109,28 @@ static bool get_unsigned(const cop_json *map, const char *key, uint64_t *out)
 	return true;
 }
 
-static cop_err ask_checkpoint(backup *b, cop_diag *diag)
-{
-	cop_json *reply = NULL;
-	cop_err err = ask(b, "checkpoint", &reply, diag);
-	if (err == COP_OK &&
-	        !(get_unsigned(reply, "sequence", &b->sequence) && get_unsigned(reply, "bytes", &b->bytes)))
-		err = lacks(b, "checkpoint", "sequence and bytes", diag);
-	cop_json_free(reply);
-	return err;
-}
-
 static cop_err read_journal_state(backup *b, const cop_json *journal, cop_diag *diag)
 {
 	const char *state;
 	if (cop_json_get_text(cop_json_member(journal, "state"), &state, NULL) != COP_OK)
-		return lacks(b, "status", "journal state", diag);
+		return lacks(b, "journal state", diag);
 	b->has_journal = strcmp(state, "off") != 0;
 	if (b->has_journal && !get_unsigned(journal, "committed", &b->committed))
-		return lacks(b, "status", "journal's committed", diag);
+		return lacks(b, "journal's committed", diag);
 	return COP_OK;
 }
 
-static cop_err ask_status(backup *b, cop_diag *diag)
+static cop_err ask_checkpoint(backup *b, cop_diag *diag)
 {
 	const char *state;
 	cop_json *reply = NULL;
-	cop_err err = ask(b, "status", &reply, diag);
+	cop_err err = ask(b, &reply, diag);
+	if (err == COP_OK &&
+	        !(get_unsigned(reply, "sequence", &b->sequence) && get_unsigned(reply, "bytes", &b->bytes)))
+		err = lacks(b, "sequence and bytes", diag);
 	if (err == COP_OK &&
 	        (cop_json_get_text(cop_json_member(reply, "state_dir"), &state, NULL) != COP_OK || state[0] != '/'))
-		err = lacks(b, "status", "absolute state_dir", diag);
+		err = lacks(b, "absolute state_dir", diag);
 	if (err == COP_OK)
 		err = read_journal_state(b, cop_json_member(reply, "journal"), diag);
 	if (err == COP_OK) {
@@ -575,8 +567,6 @@ static cop_err attempt(backup *b, cop_diag *diag)
 	b->again = false;
 	b->damage = (cop_diag){ 0 };
 	cop_err err = ask_checkpoint(b, diag);
-	if (err == COP_OK)
-		err = ask_status(b, diag);
 	if (err == COP_OK)
 		err = read_checkpoint(b, began, diag);
 	if (err == COP_OK && b->has_journal)

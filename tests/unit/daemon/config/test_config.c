@@ -1533,7 +1533,7 @@ static void test_config_arms_may_be_named_by_their_names(void **state)
 		        cases[i].options);
 		write_file(folder, "c.conf", text);
 		cop_err err = load_in(folder, &config, &report);
-		assert_int_equal(err, cases[i].wrong == NULL ? COP_OK : COP_EFORMAT);
+		assert_int_equal(err, cases[i].wrong == NULL ? COP_OK : COP_EINVAL);
 		if (cases[i].wrong != NULL) {
 			assert_int_equal(report.count, 1);
 			assert_non_null(strstr(report.items[0].message, cases[i].wrong));
