@@ -142,6 +142,28 @@ static cop_err history(request *r, cop_wire_fault *fault)
 	return err;
 }
 
+static cop_err view(request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_server *server = r->server;
+	cop_bytes *out = &server->serving.reply;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err != COP_OK)
+		return err;
+	const cop_model_view_page *page =
+	        cop_model_view_ask(&server->view, r->model, cop_clock_monotonic(), cop_clock_real());
+	if (page != NULL && page->err != COP_OK)
+		return cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "view: %s",
+		        page->why.message[0] != '\0' ? page->why.message : cop_err_text(page->err));
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "state", page == NULL ? "drawing" : "done");
+	if (page != NULL)
+		cop_wire_put_key_string(out, "html", (const char *)page->html.data, page->html.length);
+	cop_wire_seq_put(out, &seq);
+	cop_wire_put_map_close(out, map);
+	return COP_OK;
+}
+
 /* The reply says what a backup copies, too, where one is made. */
 static cop_err save(request *r, bool backup, cop_wire_fault *fault)
 {
@@ -210,6 +232,7 @@ static const verb verbs[] = {
 	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
 	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
 	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },
+	{ "view", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, view },
 	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
 	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup },
 	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
@@ -233,7 +256,7 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, status, history, checkpoint, backup, reload, refit, promote, rollback or freeze",
+	        "explain, status, history, view, checkpoint, backup, reload, refit, promote, rollback or freeze",
 	        clean);
 	return NULL;
 }

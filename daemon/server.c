@@ -96,6 +96,7 @@ void cop_server_close(cop_server *server)
 	cop_api_close(server->api);
 	cop_http_close(server->http);
 	cop_serving_close(&server->serving);
+	cop_model_view_fini(&server->view);
 	cop_durability_close(&server->durable);
 	cop_config_free(server->config);
 	cop_signals_close();

@@ -37,6 +37,8 @@
 #define SLOT_BITS        16
 #define LONGEST_WAIT     30.0 /* seconds, for the loop's reply */
 #define WAIT_MS          1000
+#define AGAIN_MS         20 /* between requests of a verb whose answer is not there yet, */
+#define AGAIN_SECONDS    (1e-3 * AGAIN_MS)
 #define SWALLOWED        (64u << 20) /* bytes of a body beyond its limit until the connection ends */
 #define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define LOGIN_RATE       1.0 /* lines of the log a second */
@@ -50,6 +52,7 @@ typedef struct api_slot {
 	struct MHD_Connection *connection; /* NULL: free */
 	uint64_t number;
 	double asked;   /* monotonic seconds; waits for the loop's reply since then */
+	double again;   /* the verb is asked once more from then on; 0: it is not */
 	uint64_t taken; /* bytes of the body that came, kept or not */
 	bool waiting;
 } api_slot;
@@ -78,6 +81,7 @@ struct cop_api {
 	uint32_t *free_slots; /* a stack */
 	size_t slot_count, free_count;
 	uint64_t body_limit, held_limit, held; /* bytes */
+	size_t again;                          /* slots whose verb is asked once more */
 	double looked;                         /* when requests that wait too long were last looked for */
 	cop_bytes work;
 	cop_api_counts counts;
@@ -109,6 +113,8 @@ static void release_slot(cop_api *api, api_slot *slot)
 	cop_api_request_reset(&slot->request);
 	slot->connection = NULL;
 	slot->waiting = false;
+	api->again -= slot->again != 0.0;
+	slot->again = 0.0;
 	api->free_slots[api->free_count++] = (uint32_t)(slot - api->slots);
 }
 
@@ -127,6 +133,8 @@ static enum MHD_Result add_page_headers(struct MHD_Response *response, const cop
 {
 	const char *const *pair = cop_api_page_headers;
 	enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, part->type);
+	if (result == MHD_YES)
+		result = MHD_add_response_header(response, "Content-Security-Policy", part->policy);
 	for (; pair[0] != NULL && result == MHD_YES; pair += 2)
 		result = MHD_add_response_header(response, pair[0], pair[1]);
 	return result;
@@ -372,8 +380,12 @@ static size_t take_replies(cop_api *api)
 		const void *data = zmq_msg_data(&body);
 		size_t length = zmq_msg_size(&body);
 		api_slot *slot = cop_api_request_number(data, length, &number) ? find_slot(api, number) : NULL;
-		if (slot != NULL) {
+		if (slot != NULL)
 			cop_api_request_take(&slot->request, ok, data, length);
+		if (slot != NULL && slot->request.again) {
+			slot->again = cop_clock_monotonic() + AGAIN_SECONDS;
+			api->again++;
+		} else if (slot != NULL) {
 			resume(slot);
 			count++;
 		}
@@ -396,6 +408,30 @@ static void give_up(cop_api *api, double seconds, const char *why)
 	}
 }
 
+/* Of what is not there yet the verbs are sent once more. */
+static void ask_again(cop_api *api)
+{
+	double now = cop_clock_monotonic();
+	for (size_t i = 0; i < api->slot_count && api->again > 0; i++) {
+		api_slot *slot = &api->slots[i];
+		if (slot->again == 0.0 || now < slot->again)
+			continue;
+		cop_api_request *r = &slot->request;
+		slot->again = 0.0;
+		api->again--;
+		r->again = false;
+		cop_bytes_clear(&api->work);
+		if (!slot->waiting) /* it was given up */
+			continue;
+		if (!cop_api_request_put(r, slot->number, &api->work) ||
+		        cop_api_link_send(&api->link, &r->owner, r->route->verb, r->model, &api->work) != COP_OK) {
+			cop_api_request_refuse(
+			        r, 503, "busy", "too many requests are under way; expected to be sent again later");
+			resume(slot);
+		}
+	}
+}
+
 static void run_listeners(cop_api *api)
 {
 	for (size_t i = 0; i < api->listener_count; i++)
@@ -412,7 +448,7 @@ static void turn(cop_api *api)
 
 static int wait_time(const cop_api *api)
 {
-	int least = WAIT_MS;
+	int least = api->again > 0 ? AGAIN_MS : WAIT_MS;
 	for (size_t i = 0; i < api->listener_count; i++) {
 		MHD_UNSIGNED_LONG_LONG own;
 		if (MHD_get_timeout(api->listeners[i].daemon, &own) == MHD_YES && own < (MHD_UNSIGNED_LONG_LONG)least)
@@ -435,6 +471,8 @@ static void *run(void *context)
 	while (!atomic_load(&api->closing)) {
 		turn(api);
 		(void)poll(items, count, wait_time(api));
+		if (api->again > 0)
+			ask_again(api);
 		double now = cop_clock_monotonic();
 		if (now - api->looked > 1.0) {
 			api->looked = now;

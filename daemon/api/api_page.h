@@ -15,14 +15,16 @@ extern const size_t cop_api_page_js_length;
 
 typedef struct cop_api_page_part {
 	const char *path, *type;
+	const char *policy; /* header Content-Security-Policy: what it may load and run */
 	const unsigned char *data;
 	const size_t *length;
 } cop_api_page_part;
 
 /* NULL: no part has this path. */
 const cop_api_page_part *cop_api_page_find(const char *path);
-/* Headers of every part beside its type, by pairs of name and value, NULL at the end: a page runs no script and asks no
- * server but its own, and is shown in no other page's frame. */
+/* What a model's view is, whose document is no part of the program (NULL data): all is in it, and it asks nobody. */
+extern const cop_api_page_part cop_api_page_view;
+/* Headers of every part beside these, by pairs of name and value, NULL at the end. */
 extern const char *const cop_api_page_headers[];
 
 #endif

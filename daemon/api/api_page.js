@@ -203,8 +203,8 @@ function gain(model) {
   return parts;
 }
 
-function propensities(model) {
-  const is = model.propensities;
+function propensities(history) {
+  const is = history.propensities;
   if (!is) return soft("None yet; values have none.");
   return [
     list([["least that was played", number(is.least, 3)], ["mean of 1 / p", number(is.mean_weight, 3)],
@@ -274,6 +274,7 @@ function show_models() {
 
 function show_model(model) {
   put(find("model-title"), model.name);
+  find("view").href = `/v1/models/${encodeURIComponent(model.name)}/view`;
   put(find("alarms"), alarms_of(model).map((one) => make("li", one)));
   const feedback = model.feedback || {};
   find("facts").replaceChildren(...list([
@@ -284,7 +285,6 @@ function show_model(model) {
     ["learned", `${number(model.learned)}, mean loss ${number(model.mean_loss)} since the model began`],
   ]).childNodes);
   put(find("gain"), gain(model));
-  put(find("propensities"), propensities(model));
   put(find("refit"), refits(model));
 }
 
@@ -292,13 +292,18 @@ function show_history(history) {
   put(find("curve"), curve(history));
   put(find("rate"), rate(history));
   put(find("arms"), shares(history));
+  put(find("propensities"), propensities(history));
+  show_durations(history.durations);
+}
+
+function show_durations(is) {
+  const row = (name, of) => of && [name, number(of.count), span(of.p50), span(of.p99)];
+  put(find("times"), table("What it took, of all models", ["", "count", "p50", "p99"],
+    [row("decision", is.decide), row("sync of the journal", is.journal_sync), row("checkpoint", is.checkpoint)].filter(Boolean)));
 }
 
 function show_daemon(status) {
-  const d = status.durations || {}, journal = status.journal || {}, checkpoint = status.checkpoint || {};
-  const row = (name, of) => of && [name, number(of.count), span(of.p50), span(of.p99)];
-  put(find("times"), table("What it took", ["", "count", "p50", "p99"],
-    [row("decision", d.decide), row("sync of the journal", d.journal_sync), row("checkpoint", d.checkpoint)].filter(Boolean)));
+  const journal = status.journal || {}, checkpoint = status.checkpoint || {};
   put(find("journal"), list([
     ["state", journal.state, journal.state === "broken" ? "bad" : ""],
     journal.reason && ["because", journal.reason, "bad"],

@@ -53,7 +53,7 @@ void cop_api_request_reset(cop_api_request *request)
 	request->numbered = false;
 	request->page = NULL;
 	request->cookie[0] = '\0';
-	request->unframed = request->personal = request->stranger = false;
+	request->again = request->unframed = request->personal = request->stranger = false;
 	request->model[0] = '\0';
 	request->status = 0;
 	request->allow = NULL;
@@ -240,6 +240,31 @@ static cop_err show_models(cop_api_request *request, const void *body, size_t le
 	return err == COP_OK ? request->answer.err : err;
 }
 
+static cop_err show_view(cop_api_request *request, const void *body, size_t length)
+{
+	static const char *const names[] = { "html" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	const char *html;
+	size_t size;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 1, NULL);
+	if (err == COP_OK)
+		err = cop_wire_keys_next(&keys, &which);
+	request->again = err == COP_EEND; /* there is none yet */
+	if (request->again)
+		request->status = 0;
+	if (err != COP_OK)
+		return request->again ? COP_OK : err;
+	err = cop_wire_cursor_string(&cursor, &html, &size);
+	if (err != COP_OK)
+		return err;
+	request->page = &cop_api_page_view;
+	cop_bytes_put(&request->answer, html, size);
+	return request->answer.err;
+}
+
 /* A search that finds nothing is no error. */
 static cop_err show_decision(cop_api_request *request, const void *body, size_t length)
 {
@@ -282,6 +307,8 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 	cop_err err;
 	if (request->route->shown == COP_API_ALL)
 		err = cop_wire_json_without(&request->answer, body, length, "seq");
+	else if (request->route->shown == COP_API_VIEW)
+		err = show_view(request, body, length);
 	else if (request->route->shown == COP_API_DECISION)
 		err = show_decision(request, body, length);
 	else

@@ -29,6 +29,7 @@ typedef struct cop_api_request {
 	bool personal;                     /* the path begins as the personalizer's do */
 	bool unframed;                     /* nobody knows where its body ends */
 	bool stranger;                     /* tokens are asked for, and it has none that is valid */
+	bool again;                        /* the verb is to be asked once more, later */
 	const char *allow;                 /* header of an answer 405, else NULL */
 	char client[COP_ACCESS_NAME + 1];  /* the token's name; "": no token was asked for */
 	cop_api_owner owner;

@@ -14,6 +14,7 @@ static const cop_api_route routes[] = {
 	{ "/v1/models/*/activate", "activate", true, COP_API_ALL, COP_ACCESS_DECIDE },
 	{ "/v1/models/*/explain", "explain", true, COP_API_ALL, COP_ACCESS_READ },
 	{ "/v1/models/*/history", "history", false, COP_API_ALL, COP_ACCESS_READ },
+	{ "/v1/models/*/view", "view", false, COP_API_VIEW, COP_ACCESS_READ },
 	{ "/v1/models/*/decision", "explain", false, COP_API_DECISION, COP_ACCESS_READ },
 	{ "/v1/models/*", "status", false, COP_API_MODEL, COP_ACCESS_READ },
 	{ "/v1/models", "status", false, COP_API_MODELS, COP_ACCESS_READ },

@@ -381,18 +381,23 @@ static void save_refits(const cop_model_slot *slot, cop_bytes *bytes)
 	cop_section_file_end_section(bytes, section);
 }
 
+void cop_model_table_save_slot(const cop_model_slot *slot, cop_bytes *bytes)
+{
+	size_t file = cop_section_file_begin(bytes);
+	cop_model_save(slot->model, bytes);
+	if (slot->names_saved)
+		cop_model_names_save(slot->shape.naming->space, bytes);
+	if (slot->shape.naming != NULL)
+		cop_model_names_save_places(slot->shape.naming->space, bytes);
+	cop_section_file_end(bytes, file);
+}
+
 void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
 		cop_bytes_put_text(bytes, set->items[i].name);
-		size_t file = cop_section_file_begin(bytes);
-		cop_model_save(set->items[i].model, bytes);
-		if (set->items[i].names_saved)
-			cop_model_names_save(set->items[i].shape.naming->space, bytes);
-		if (set->items[i].shape.naming != NULL)
-			cop_model_names_save_places(set->items[i].shape.naming->space, bytes);
-		cop_section_file_end(bytes, file);
+		cop_model_table_save_slot(&set->items[i], bytes);
 		cop_section_file_end_section(bytes, section);
 	}
 	for (size_t i = 0; i < set->parked_count; i++) {

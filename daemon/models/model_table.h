@@ -102,6 +102,8 @@ const char *cop_model_table_candidate_name(const cop_model_slot *slot, size_t in
 /* Features that came by names which a dense model does not know; left out. */
 uint64_t cop_model_table_unknown_names(const cop_model_slot *slot);
 
+/* One model as a model file, with its names. */
+void cop_model_table_save_slot(const cop_model_slot *slot, cop_bytes *bytes);
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
  * that have had to do with refits. */
 void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes);

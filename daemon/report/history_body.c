@@ -48,6 +48,45 @@ static void put_arms(const cop_model_slot *slot, cop_bytes *out)
 	}
 }
 
+/* Of decisions since the process began. */
+static void put_propensities(const cop_model_slot *slot, cop_bytes *out)
+{
+	cop_timeline_sums is;
+	cop_model_table_sums(slot, &is);
+	is.decisions -= slot->before.decisions;
+	cop_wire_put_text(out, "propensities");
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_double(out, "least", slot->least_p);
+	cop_wire_put_key_double(out, "mean_weight", is.weights / (double)is.decisions);
+	cop_wire_put_key_double(out, "effective_share", cop_timeline_effective_share(&is));
+	cop_wire_put_map_close(out, map);
+}
+
+static void put_duration(const char *key, const cop_histogram *of, cop_bytes *out)
+{
+	uint64_t count = cop_histogram_count(of);
+	cop_wire_put_text(out, key);
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_unsigned(out, "count", count);
+	if (count > 0) {
+		cop_wire_put_key_double(out, "p50", cop_histogram_quantile(of, 0.5));
+		cop_wire_put_key_double(out, "p99", cop_histogram_quantile(of, 0.99));
+	}
+	cop_wire_put_map_close(out, map);
+}
+
+static void put_durations(const cop_report *report, cop_bytes *out)
+{
+	const cop_durability *durable = report->durable;
+	cop_wire_put_text(out, "durations");
+	size_t map = cop_wire_put_map_open(out);
+	put_duration("decide", &report->serving->decide_durations, out);
+	if (durable->journal != NULL)
+		put_duration("journal_sync", &cop_journaler_get_counts(durable->journal)->sync_durations, out);
+	put_duration("checkpoint", &durable->checkpoint.durations, out);
+	cop_wire_put_map_close(out, map);
+}
+
 void cop_history_body_put(const cop_report *report, const cop_model_slot *slot, const cop_wire_seq *seq, cop_bytes *out)
 {
 	const cop_timeline *t = &slot->timeline;
@@ -61,6 +100,9 @@ void cop_history_body_put(const cop_report *report, const cop_model_slot *slot, 
 	put_series("effective_share", t, cop_timeline_effective_share, false, out);
 	if (t->arms > 0)
 		put_arms(slot, out);
+	if (slot->least_p > 0.0)
+		put_propensities(slot, out);
+	put_durations(report, out);
 	cop_wire_seq_put(out, seq);
 	cop_wire_put_map_close(out, map);
 }

@@ -83,20 +83,6 @@ static void put_outliers(const cop_model_slot *slot, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
-/* Of decisions since the process began. */
-static void put_propensities(const cop_model_slot *slot, cop_bytes *out)
-{
-	cop_timeline_sums is;
-	cop_model_table_sums(slot, &is);
-	is.decisions -= slot->before.decisions;
-	cop_wire_put_text(out, "propensities");
-	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_double(out, "least", slot->least_p);
-	cop_wire_put_key_double(out, "mean_weight", is.weights / (double)is.decisions);
-	cop_wire_put_key_double(out, "effective_share", cop_timeline_effective_share(&is));
-	cop_wire_put_map_close(out, map);
-}
-
 static void put_model(const cop_report *report, const cop_model_slot *slot, cop_bytes *out)
 {
 	const cop_model_settings *s = cop_model_get_settings(slot->model);
@@ -134,8 +120,6 @@ static void put_model(const cop_report *report, const cop_model_slot *slot, cop_
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 	}
-	if (slot->least_p > 0.0)
-		put_propensities(slot, out);
 	put_outliers(slot, out);
 	put_table("contexts", cop_counter_tables_stream, &slot->contexts, out);
 	put_table("feedback_stream", cop_counter_tables_stream, &slot->feedback, out);
@@ -229,31 +213,6 @@ static void put_api(const cop_api_counts *counts, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_duration(const char *key, const cop_histogram *of, cop_bytes *out)
-{
-	uint64_t count = cop_histogram_count(of);
-	cop_wire_put_text(out, key);
-	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_unsigned(out, "count", count);
-	if (count > 0) {
-		cop_wire_put_key_double(out, "p50", cop_histogram_quantile(of, 0.5));
-		cop_wire_put_key_double(out, "p99", cop_histogram_quantile(of, 0.99));
-	}
-	cop_wire_put_map_close(out, map);
-}
-
-static void put_durations(const cop_report *report, cop_bytes *out)
-{
-	const cop_durability *durable = report->durable;
-	cop_wire_put_text(out, "durations");
-	size_t map = cop_wire_put_map_open(out);
-	put_duration("decide", &report->serving->decide_durations, out);
-	if (durable->journal != NULL)
-		put_duration("journal_sync", &cop_journaler_get_counts(durable->journal)->sync_durations, out);
-	put_duration("checkpoint", &durable->checkpoint.durations, out);
-	cop_wire_put_map_close(out, map);
-}
-
 static void put_parked(const cop_model_table *models, cop_bytes *out)
 {
 	cop_wire_put_text(out, "parked");
@@ -296,7 +255,6 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 		put_api(cop_api_look(report->api), out);
 	put_journal(report, out);
 	put_checkpoint(&report->durable->checkpoint, out);
-	put_durations(report, out);
 	if (report->durable->clock.ahead > 0.0)
 		cop_wire_put_key_double(out, "clock_ahead", report->durable->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(report->durable->log));

@@ -1,6 +1,7 @@
 """The page at `/` of the listener for HTTP: what it is made of, who may read by its cookie, and in headless Chromium what
 is on it, at several widths, by keyboard, live."""
 
+import concurrent.futures
 import json
 import re
 import time
@@ -51,7 +52,7 @@ def test_page_loads_nothing_but_its_own_parts_of_few_bytes(daemon):
         assert "default-src 'none'" in headers["Content-Security-Policy"] and "unsafe" not in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-cache"
         assert re.findall(r"https?://[^\"' ]+", text) in ([], ["http://www.w3.org/2000/svg"])
-    assert set(re.findall(r'(?:href|src)="([^"#]*)"', got["/"][2])) == {"data:,", "/page.css", "/page.js"}
+    assert set(re.findall(r'(?:href|src)="([^"#]*)"', got["/"][2])) == {"data:,", "/page.css", "/page.js", "/"}
     assert raw(api, "HEAD", "/")[0] == 200 and raw(api, "GET", "/page.css/")[0] == 404
     assert raw(api, "POST", "/", "{}", {"Content-Type": "application/json"})[0] == 405
 
@@ -82,7 +83,7 @@ def test_cookie_reads_and_changes_nothing(daemon, tokens):
     one.logged('event=page_login name="reader" done=yes')
     session = json.loads(raw(api, "GET", "/v1/session", headers={"Cookie": cookie})[2])
     assert session == {"tokens": True, "name": "reader", "rights": ["read"]}
-    for path in ("/v1/models", "/v1/models/m", "/v1/models/m/history", "/v1/models/m/decision?id=a", "/v1/status", "/v1/version"):
+    for path in ("/v1/models", "/v1/models/m", "/v1/models/m/history", "/v1/models/m/view", "/v1/models/m/decision?id=a", "/v1/status", "/v1/version"):
         assert raw(api, "GET", path, headers={"Cookie": f"other=1; {cookie}"})[0] == 200, path
     shop, _ = login(api, SHOP)  # may decide by its token, not by its cookie
     for verb, body in (("decide", {"id": "u", "x": X}), ("feedback", {"id": "u", "loss": 0}), ("explain", {"x": X})):
@@ -139,9 +140,8 @@ def test_history_adds_up_to_what_was_counted(daemon):
     for n, share in zip(history["decisions"], history["effective_share"]):
         assert (share is None) == (n == 0) and (share is None or 0 < share <= 1 + 1e-9)
     assert api.ok("/v1/models/m/history")["arms"]
-    status = client.ok("status")
-    assert status["durations"]["decide"]["count"] >= 60 and 0 < status["durations"]["decide"]["p50"] <= status["durations"]["decide"]["p99"]
-    propensities = client.model()["propensities"]
+    durations, propensities = history["durations"], history["propensities"]
+    assert durations["decide"]["count"] >= 60 and 0 < durations["decide"]["p50"] <= durations["decide"]["p99"]
     assert 0 < propensities["least"] <= 1 and 0 < propensities["effective_share"] <= 1
     assert one.client().error("history", "zz")["code"] == "unknown_model"
 
@@ -161,6 +161,35 @@ def test_decision_is_searched_by_ids_of_both_kinds(daemon):
     for query in ("", "?id=", "?id=1&number=1", "?x=1", "?number=1e3", "?number=9223372036854775808", "?id=" + "x" * 65):
         api.problem(400, "bad_request", "GET", "/v1/models/m/decision" + query)
     assert client.model()["pending"] == 3
+
+
+def test_view_shows_what_the_serving_model_has_learned(daemon, tmp_path):
+    (tmp_path / "features").write_text("age\nhour\nvisits\n")
+    (tmp_path / "arms").write_text("news\nsport\n<b>music</b>\n")
+    api = Api()
+    one = daemon(api.section + model(feature_names=str(tmp_path / "features"), arm_names=str(tmp_path / "arms")) +
+                 model("s", features=0, bits=8) + model("v", learner="value") +
+                 model("r", learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2))
+    client = one.client()
+    for i in range(200):
+        a = client.decide("m", i, [i % 7, i % 5, i % 3])["a"]
+        client.feedback("m", i, int(a != i % 3))
+        a = client.decide("s", i, {f"user=u{i % 9}": 1, "<i>x</i>": 2})["a"]
+        client.feedback("s", i, int(a != i % 3))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:  # of all models at once, several times each
+        got = list(pool.map(lambda name: raw(api, "GET", f"/v1/models/{name}/view"), list("msvr") * 5))
+    for status, headers, text in got:
+        assert status == 200 and headers["Content-Type"].startswith("text/html")
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy and "sandbox allow-scripts" in policy and "connect-src" not in policy
+        assert "as it served at" in text and "<script src" not in text
+    pages = {name: text for name, (_, _, text) in zip("msvr", got)}
+    assert "age" in pages["m"] and "<h4>news</h4>" in pages["m"] and "&lt;b&gt;music" in pages["m"] and "<b>music" not in pages["m"]
+    assert "user=u" in pages["s"] and "<i>x" not in pages["s"]
+    assert raw(api, "HEAD", "/v1/models/m/view")[0] == 200
+    assert api.problem(404, "unknown_model", "GET", "/v1/models/zz/view")
+    assert client.ok("view", "m")["state"] in ("drawing", "done")
+    assert client.model()["decisions"] == 200
 
 
 # ---- in the browser ----
@@ -305,6 +334,19 @@ def test_page_finds_decisions_by_their_id(browser, served):
     played = client.ok("explain", "front-page", {"id": 10})
     assert played["arm"] in why("10") and "propensity" in why("10")  # a whole number
     assert "No decision of this id" in why("nobody") and "No decision of this id" in why("11")
+    assert complaints(browser, url) == []
+
+
+@browsers
+def test_page_leads_to_what_the_model_has_learned(browser, served):
+    _, _, url = served
+    browser.open(url, 768, 900)
+    live(browser)
+    address = browser.run("document.getElementById('view').href")
+    assert address == url + "v1/models/front-page/view"
+    browser.open(address, 390, 844)
+    assert "front-page" in browser.run("document.querySelector('h1').textContent")
+    assert "visits" in browser.run("document.body.innerText")
     assert complaints(browser, url) == []
 
 

@@ -208,7 +208,7 @@ def test_status_shows_what_is_documented(daemon):
     whole = client.status()
     assert whole.keys() == {
         "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
-        "log_dropped", "queues", "durations",
+        "log_dropped", "queues",
     }  # fmt: skip
     assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped"}
     assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",

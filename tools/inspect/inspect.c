@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "inspect_model.h"
-#include "inspect_page.h"
+#include "online/model_page.h"
 #include "inspect_trained.h"
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
@@ -37,7 +37,7 @@ static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
                                  "  --candidate-names FILE\n"
                                  "                  the same of the features of candidates\n"
                                  "  --arm-names FILE\n"
-                                 "                  the same of arms (default: arm 0, arm 1 ...)\n"
+                                 "                  the same of arms, else arm 0, arm 1 ...\n"
                                  "  --view NAME     of a trained model: text (default), rules, json, dot\n"
                                  "                  (Graphviz), html (a page of its own), c; of others: html\n"
                                  "  --top N         views: heaviest features shown of a sum (default 4; of linear\n"
@@ -55,7 +55,7 @@ typedef struct inspection {
 	bool checkpoint;
 	cop_inspect_view view;
 	cop_inspect_trained trained; /* how, should it be a trained model */
-	cop_inspect_given given[COP_INSPECT_GIVEN];
+	cop_model_page_given given[COP_MODEL_PAGE_GIVEN];
 	size_t shown; /* models */
 	cop_bytes bytes;
 	cop_section_file file;
@@ -82,7 +82,7 @@ static cop_err open_file(inspection *in, cop_diag *diag)
 static bool has_names(const inspection *in)
 {
 	bool has = false;
-	for (size_t i = 0; i < COP_INSPECT_GIVEN; i++)
+	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN; i++)
 		has |= in->given[i].file != NULL;
 	return has;
 }
@@ -246,7 +246,7 @@ static cop_err show_trained(inspection *in, cop_diag *diag)
 }
 
 /* The models alone, with what can be drawn of them. */
-static cop_err put_page(inspection *in, cop_inspect_page *page, cop_bytes *out, cop_diag *diag)
+static cop_err put_page(inspection *in, cop_model_page *page, cop_bytes *out, cop_diag *diag)
 {
 	char about[160];
 	in->view.page = page;
@@ -258,16 +258,16 @@ static cop_err put_page(inspection *in, cop_inspect_page *page, cop_bytes *out, 
 		        in->only != NULL ? in->only : "");
 		err = COP_ENOTFOUND;
 	}
-	return err == COP_OK ? cop_inspect_page_put(page, in->path, about, out) : err;
+	return err == COP_OK ? cop_model_page_put(page, in->path, about, out) : err;
 }
 
 static cop_err show_as_page(inspection *in, cop_diag *diag)
 {
-	cop_inspect_page page = { .top = in->trained.settings.top,
+	cop_model_page page = { .top = in->trained.settings.top,
 		.only_tree = in->view.tree < COP_INSPECT_NO_TREE ? in->view.tree : UINT64_MAX };
 	cop_bytes out;
 	cop_bytes_init(&out);
-	cop_err err = cop_inspect_page_begin(&page);
+	cop_err err = cop_model_page_begin(&page);
 	if (err == COP_OK)
 		err = put_page(in, &page, &out, diag);
 	if (err == COP_OK)
@@ -276,7 +276,7 @@ static cop_err show_as_page(inspection *in, cop_diag *diag)
 		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	else if (diag->source[0] == '\0')
 		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
-	cop_inspect_page_fini(&page);
+	cop_model_page_fini(&page);
 	cop_bytes_fini(&out);
 	return err;
 }
@@ -294,8 +294,8 @@ static cop_err show_others(inspection *in, cop_diag *diag)
 		return COP_EINVAL;
 	}
 	cop_err err = COP_OK;
-	for (size_t i = 0; i < COP_INSPECT_GIVEN && err == COP_OK; i++)
-		err = cop_inspect_names_given_read(&in->given[i], diag);
+	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN && err == COP_OK; i++)
+		err = cop_model_page_names_given_read(&in->given[i], diag);
 	if (err == COP_OK)
 		err = page ? show_as_page(in, diag) : in->json ? show_as_json(in, diag) : show_as_text(in, diag);
 	return err;
@@ -310,8 +310,8 @@ static cop_err run(inspection *in, cop_diag *diag)
 	else if (err == COP_OK)
 		err = show_others(in, diag);
 	cop_json_writer_free(in->view.json);
-	for (size_t i = 0; i < COP_INSPECT_GIVEN; i++)
-		cop_inspect_names_given_fini(&in->given[i]);
+	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN; i++)
+		cop_model_page_names_given_fini(&in->given[i]);
 	cop_bytes_fini(&in->bytes);
 	return err;
 }
@@ -343,9 +343,9 @@ static bool read_tree(void *inspection_, const cop_option *row, char *text)
 static const cop_option rows[] = {
 	{ "model", COP_OPTION_TEXT, OF(only) },
 	{ "tree", COP_OPTION_CALL, .read = read_tree },
-	{ "names", COP_OPTION_TEXT, OF(given[COP_INSPECT_FEATURES].file) },
-	{ "candidate-names", COP_OPTION_TEXT, OF(given[COP_INSPECT_CANDIDATES].file) },
-	{ "arm-names", COP_OPTION_TEXT, OF(given[COP_INSPECT_ARMS].file) },
+	{ "names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_FEATURES].file) },
+	{ "candidate-names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_CANDIDATES].file) },
+	{ "arm-names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_ARMS].file) },
 	{ "view", COP_OPTION_CALL, .read = read_view },
 	{ "top", COP_OPTION_WHOLE, OF(trained.settings.top), 1, COP_TREE_PHRASES_MOST },
 	{ "importance", COP_OPTION_FLAG, OF(trained.importance) },

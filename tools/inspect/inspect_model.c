@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "inspect_page.h"
+#include "online/model_page.h"
 #include "online/model.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
@@ -265,7 +265,8 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 /* ---- trees ---- */
 
 /* Names for the outputs of a tree. NULL when memory is short. */
-static const char **arm_names(const cop_inspect_names *named, const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
+static const char **arm_names(
+        const cop_model_page_names *named, const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
 {
 	size_t arms = cop_oblique_tree_outputs(tree);
 	const char **names = cop_mem_alloc(arms, sizeof *names);
@@ -277,7 +278,7 @@ static const char **arm_names(const cop_inspect_names *named, const cop_oblique_
 		return NULL;
 	}
 	for (size_t k = 0; k < arms; k++) {
-		cop_inspect_names_arm(named, k, (*spare)[k], sizeof **spare);
+		cop_model_page_names_arm(named, k, (*spare)[k], sizeof **spare);
 		names[k] = (*spare)[k];
 	}
 	return names;
@@ -285,7 +286,7 @@ static const char **arm_names(const cop_inspect_names *named, const cop_oblique_
 
 static bool knows_places(const cop_inspect_view *v)
 {
-	return v->named->places != NULL && v->given[COP_INSPECT_FEATURES].count == 0;
+	return v->named->places != NULL && v->given[COP_MODEL_PAGE_FEATURES].count == 0;
 }
 
 /* The weights of places that no known feature has are as they were drawn at the start: they are left out. */
@@ -355,14 +356,14 @@ static cop_err show_tree(
 	if (!whole)
 		return COP_OK;
 	size_t d = cop_oblique_tree_features(tree);
-	const cop_inspect_names *names = view->named;
-	cop_inspect_name_list list;
-	cop_err err = cop_inspect_names_list(names, 0, d, &list);
+	const cop_model_page_names *names = view->named;
+	cop_model_page_name_list list;
+	cop_err err = cop_model_page_names_list(names, 0, d, &list);
 	if (err == COP_OK && view->json == NULL && knows_places(view))
 		drop_unknown(tree, list.known);
 	if (err == COP_OK)
 		err = show_whole_tree(view, tree, list.name, arms);
-	cop_inspect_names_list_free(&list);
+	cop_model_page_names_list_free(&list);
 	return err == COP_OK ? COP_OK : fail(err, diag);
 }
 
@@ -393,40 +394,26 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 	return err;
 }
 
-static cop_err show_page(
-        const cop_inspect_view *v, const char *name, cop_model *model, const cop_inspect_names *names, cop_diag *diag)
-{
-	cop_err err = cop_inspect_page_model(v->page, name, model, names);
-	if (err == COP_ENOTFOUND)
-		cop_diag_message(diag, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->page->only_tree,
-		        cop_learner_trees(cop_model_learner(model)));
-	return err == COP_OK || err == COP_ENOTFOUND ? err : fail(err, diag);
-}
-
 cop_err cop_inspect_model(
         const cop_inspect_view *given, const char *name, const void *data, size_t length, cop_diag *diag)
 {
 	cop_model_settings settings;
 	cop_model *model = NULL;
-	cop_inspect_names names = { .given = given->given };
+	cop_model_page_names names = { .given = given->given };
 	cop_inspect_view own = *given;
 	const cop_inspect_view *view = &own;
+	if (given->page != NULL)
+		return cop_model_page_saved(given->page, name, given->given, data, length, diag);
 	cop_err err = cop_model_peek(data, length, &settings, diag);
 	if (err == COP_OK)
 		err = cop_model_new(&settings, &model, diag);
 	if (err == COP_OK)
 		err = cop_model_load(model, data, length, diag);
 	if (err == COP_OK)
-		err = cop_inspect_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
+		err = cop_model_page_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
 	if (err == COP_OK)
-		err = cop_inspect_names_check(&names, &cop_model_get_settings(model)->learner, diag);
+		err = cop_model_page_names_check(&names, &cop_model_get_settings(model)->learner, diag);
 	own.named = &names;
-	if (err == COP_OK && view->page != NULL) {
-		err = show_page(view, name, model, &names, diag);
-		cop_inspect_names_fini(&names);
-		cop_model_free(model);
-		return err;
-	}
 	if (err == COP_OK) {
 		if (view->json != NULL)
 			cop_json_begin_object(view->json);
@@ -443,7 +430,7 @@ cop_err cop_inspect_model(
 		err = show_trees(view, model, diag);
 	if (err == COP_OK && view->json != NULL)
 		cop_json_end_object(view->json);
-	cop_inspect_names_fini(&names);
+	cop_model_page_names_fini(&names);
 	cop_model_free(model);
 	return err;
 }

@@ -7,18 +7,18 @@
 #include <stdio.h>
 
 #include "base/json.h"
-#include "inspect_names.h"
+#include "online/model_page_names.h"
 
 #define COP_INSPECT_ALL_TREES UINT64_MAX
 #define COP_INSPECT_NO_TREE   (UINT64_MAX - 1)
 
 typedef struct cop_inspect_view {
-	cop_json_writer *json;          /* NULL: text to out */
-	FILE *out;                      /* text */
-	uint64_t tree;                  /* which tree to show in full, or one of the two above */
-	const cop_inspect_given *given; /* names from files */
-	struct cop_inspect_page *page;  /* an HTML page instead of text or JSON; NULL: none */
-	const cop_inspect_names *named; /* of the model that is shown */
+	cop_json_writer *json;             /* NULL: text to out */
+	FILE *out;                         /* text */
+	uint64_t tree;                     /* which tree to show in full, or one of the two above */
+	const cop_model_page_given *given; /* names from files */
+	struct cop_model_page *page;       /* an HTML page instead of text or JSON; NULL: none */
+	const cop_model_page_names *named; /* of the model that is shown */
 } cop_inspect_view;
 
 /* A model's file (sections of cop_model_save), borrowed. name: NULL when it has none.

@@ -1,6 +1,6 @@
 /* At most OF_EACH trees of a part are drawn. The first tree of a page is always drawn; a later one only if the page
  * stays within MOST_PLACES nodes and leaves. */
-#include "inspect_page_trees.h"
+#include "online/model_page_trees.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 #define ARM_ROOM    256
 
 typedef struct drawer {
-	cop_inspect_page *page;
+	cop_model_page *page;
 	const char *model; /* NULL: it has no name */
 	const cop_learner *learner;
-	const cop_inspect_names *names;
-	cop_inspect_name_list features, candidates;
+	const cop_model_page_names *names;
+	cop_model_page_name_list features, candidates;
 	const char **arms;
 	char (*arm_texts)[ARM_ROOM];
 	size_t outputs;
@@ -34,7 +34,7 @@ static cop_err name_arms(drawer *w)
 	if (w->arms == NULL || w->arm_texts == NULL)
 		return COP_ENOMEM;
 	for (size_t k = 0; k < w->outputs; k++) {
-		cop_inspect_names_arm(w->names, k, w->arm_texts[k], ARM_ROOM);
+		cop_model_page_names_arm(w->names, k, w->arm_texts[k], ARM_ROOM);
 		w->arms[k] = w->arm_texts[k];
 	}
 	return COP_OK;
@@ -42,8 +42,8 @@ static cop_err name_arms(drawer *w)
 
 static void drawer_fini(drawer *w)
 {
-	cop_inspect_names_list_free(&w->features);
-	cop_inspect_names_list_free(&w->candidates);
+	cop_model_page_names_list_free(&w->features);
+	cop_model_page_names_list_free(&w->candidates);
 	cop_mem_free(w->arms);
 	cop_mem_free(w->arm_texts);
 }
@@ -53,8 +53,8 @@ static cop_err know_features(drawer *w, size_t d)
 {
 	if (w->features.name != NULL && w->features.count == d)
 		return COP_OK;
-	cop_inspect_names_list_free(&w->features);
-	return cop_inspect_names_list(w->names, 0, d, &w->features);
+	cop_model_page_names_list_free(&w->features);
+	return cop_model_page_names_list(w->names, 0, d, &w->features);
 }
 
 /* Names of a tree's outputs: arms, or, where leaves are linear in the candidate, its features and the constant. */
@@ -63,8 +63,8 @@ static cop_err know_outputs(drawer *w, size_t outputs, const char *const **out)
 	*out = w->arms;
 	if (outputs == w->outputs)
 		return COP_OK;
-	cop_inspect_names_list_free(&w->candidates);
-	cop_err err = cop_inspect_names_list(w->names, w->names->contexts, outputs, &w->candidates);
+	cop_model_page_names_list_free(&w->candidates);
+	cop_err err = cop_model_page_names_list(w->names, w->names->contexts, outputs, &w->candidates);
 	if (err == COP_OK)
 		w->candidates.name[outputs - 1] = "constant";
 	*out = w->candidates.name;
@@ -75,7 +75,7 @@ static cop_err draw(drawer *w, const cop_tree *tree, const char *part, size_t nu
 {
 	char name[160];
 	cop_view_drawing drawing;
-	cop_inspect_page *page = w->page;
+	cop_model_page *page = w->page;
 	size_t places = 2 * cop_tree_leaves(tree);
 	if (page->trees > 0 && page->places + places > MOST_PLACES)
 		return COP_OK;
@@ -108,7 +108,7 @@ static cop_err draw_oblique(drawer *w, cop_oblique_tree *oblique, const char *pa
 {
 	cop_tree *tree = NULL;
 	cop_err err = know_features(w, cop_oblique_tree_features(oblique));
-	if (err == COP_OK && w->names->places != NULL && w->names->given[COP_INSPECT_FEATURES].count == 0)
+	if (err == COP_OK && w->names->places != NULL && w->names->given[COP_MODEL_PAGE_FEATURES].count == 0)
 		for (size_t t = 0; t < cop_oblique_tree_nodes(oblique); t++)
 			for (size_t j = 0; j < w->features.count; j++)
 				if (w->features.known[j] == 0)
@@ -198,8 +198,8 @@ static cop_err draw_part(drawer *w, const cop_anatomy_part *part)
 	return err;
 }
 
-cop_err cop_inspect_page_trees_draw(
-        cop_inspect_page *page, const char *name, cop_model *model, const cop_inspect_names *names)
+cop_err cop_model_page_trees_draw(
+        cop_model_page *page, const char *name, cop_model *model, const cop_model_page_names *names)
 {
 	const cop_model_settings *set = cop_model_get_settings(model);
 	cop_anatomy_part parts[COP_ANATOMY_PARTS];
@@ -212,7 +212,7 @@ cop_err cop_inspect_page_trees_draw(
 	if (page->only_tree != UINT64_MAX && page->only_tree >= cop_learner_trees(w.learner))
 		return COP_ENOTFOUND;
 	cop_err err = name_arms(&w);
-	for (size_t i = 0; i < count && err == COP_OK && page->trees < COP_INSPECT_PAGE_TREES; i++)
+	for (size_t i = 0; i < count && err == COP_OK && page->trees < COP_MODEL_PAGE_TREES; i++)
 		err = draw_part(&w, &parts[i]);
 	drawer_fini(&w);
 	return err;

@@ -1,6 +1,6 @@
 /* A model's section is HTML that needs no script; trees are objects for the script of trained models' pages
  * (lib/view/view_page.js), one list for all models. Values of leaves are such that the largest is the best arm. */
-#include "inspect_page.h"
+#include "online/model_page.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,18 +8,18 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "inspect_page_trees.h"
+#include "online/model_page_trees.h"
 #include "learn/anatomy.h"
 #include "view/view_frame.h"
 
 #define MOST_ARMS  24 /* of a linear term */
 #define USUAL_TOP  8
 #define MOST_SPLIT 12 /* features of a forest */
-#define NAME_ROOM  (2 * COP_INSPECT_NAME_ROOM + 8)
+#define NAME_ROOM  (2 * COP_MODEL_PAGE_NAME_ROOM + 8)
 
 /* ---- begin and end ---- */
 
-cop_err cop_inspect_page_begin(cop_inspect_page *page)
+cop_err cop_model_page_begin(cop_model_page *page)
 {
 	cop_bytes_init(&page->sections);
 	cop_bytes_init(&page->text);
@@ -35,7 +35,7 @@ cop_err cop_inspect_page_begin(cop_inspect_page *page)
 	return COP_OK;
 }
 
-void cop_inspect_page_fini(cop_inspect_page *page)
+void cop_model_page_fini(cop_model_page *page)
 {
 	cop_bytes_fini(&page->sections);
 	cop_bytes_fini(&page->text);
@@ -44,7 +44,7 @@ void cop_inspect_page_fini(cop_inspect_page *page)
 
 static void put(cop_bytes *out, const char *html) { cop_bytes_put(out, html, strlen(html)); }
 
-static void put_stage(cop_inspect_page *page, cop_bytes *out)
+static void put_stage(cop_model_page *page, cop_bytes *out)
 {
 	put(out, "<section>\n<h2>Trees</h2>\n<p class=\"soft\">Sums are over standardised features. A leaf of a model "
 	         "with "
@@ -56,7 +56,7 @@ static void put_stage(cop_inspect_page *page, cop_bytes *out)
 	put(out, "</pre>\n</noscript>\n</section>\n");
 }
 
-cop_err cop_inspect_page_put(cop_inspect_page *page, const char *title, const char *about, cop_bytes *out)
+cop_err cop_model_page_put(cop_model_page *page, const char *title, const char *about, cop_bytes *out)
 {
 	const char *json;
 	size_t length;
@@ -113,7 +113,7 @@ static void put_fact(const char *key, const char *value, cop_bytes *out)
 	put(out, "</dd>\n");
 }
 
-static void put_facts(cop_model *model, const cop_inspect_names *names, cop_bytes *out)
+static void put_facts(cop_model *model, const cop_model_page_names *names, cop_bytes *out)
 {
 	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
 	const cop_model_counters *c = cop_model_get_counters(model);
@@ -220,9 +220,9 @@ static size_t find_heaviest(
 }
 
 typedef struct linear_view {
-	const cop_inspect_page *page;
+	const cop_model_page *page;
 	const cop_learner *learner;
-	const cop_inspect_names *names;
+	const cop_model_page_names *names;
 	const cop_anatomy_linear *linear;
 } linear_view;
 
@@ -241,7 +241,7 @@ static void put_output(const linear_view *v, size_t k, const char *heading, cop_
 	for (size_t i = 0; i < count; i++) {
 		char name[NAME_ROOM];
 		double w = weight_of(v->linear, input[i], k);
-		cop_inspect_names_input(v->names, v->learner, input[i], name, sizeof name);
+		cop_model_page_names_input(v->names, v->learner, input[i], name, sizeof name);
 		put_row(name, w / most, true, w, out);
 	}
 	put(out, "</tbody></table>");
@@ -262,7 +262,7 @@ static void put_linear(const linear_view *v, const cop_anatomy_part *part, cop_b
 	for (size_t k = 0; k < shown; k++) {
 		char heading[NAME_ROOM] = "";
 		if (outputs > 1)
-			cop_inspect_names_arm(v->names, k, heading, sizeof heading);
+			cop_model_page_names_arm(v->names, k, heading, sizeof heading);
 		put_output(v, k, heading, out);
 	}
 	put(out, "</div>\n");
@@ -296,8 +296,8 @@ static cop_err put_forest(const linear_view *v, const cop_anatomy_part *part, co
 		        cop_forest_count(part->forest), cop_forest_leaves(part->forest),
 		        cop_forest_deepest(part->forest));
 		for (size_t i = 0; i < count; i++) {
-			char name[COP_INSPECT_NAME_ROOM];
-			(void)cop_inspect_names_feature(v->names, place[i], name, sizeof name);
+			char name[COP_MODEL_PAGE_NAME_ROOM];
+			(void)cop_model_page_names_feature(v->names, place[i], name, sizeof name);
 			put_row(name, share[place[i]] / share[place[0]], false, share[place[i]], out);
 		}
 		put(out, "</tbody></table>");
@@ -310,8 +310,8 @@ static cop_err put_forest(const linear_view *v, const cop_anatomy_part *part, co
 	return err;
 }
 
-cop_err cop_inspect_page_model(
-        cop_inspect_page *page, const char *name, cop_model *model, const cop_inspect_names *names)
+cop_err cop_model_page_model(
+        cop_model_page *page, const char *name, cop_model *model, const cop_model_page_names *names)
 {
 	cop_anatomy_part parts[COP_ANATOMY_PARTS];
 	const cop_learner *learner = cop_model_learner(model);
@@ -332,5 +332,33 @@ cop_err cop_inspect_page_model(
 			err = put_forest(&v, &parts[i], out);
 	}
 	put(out, "</section>\n");
-	return err == COP_OK ? cop_inspect_page_trees_draw(page, name, model, names) : err;
+	return err == COP_OK ? cop_model_page_trees_draw(page, name, model, names) : err;
+}
+
+cop_err cop_model_page_saved(cop_model_page *page, const char *name, const cop_model_page_given *given,
+        const void *data, size_t length, cop_diag *diag)
+{
+	cop_model_settings settings;
+	cop_model *model = NULL;
+	cop_model_page_names names = { .given = given };
+	cop_err err = cop_model_peek(data, length, &settings, diag);
+	if (err == COP_OK)
+		err = cop_model_new(&settings, &model, diag);
+	if (err == COP_OK)
+		err = cop_model_load(model, data, length, diag);
+	if (err == COP_OK)
+		err = cop_model_page_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
+	if (err == COP_OK)
+		err = cop_model_page_names_check(&names, &cop_model_get_settings(model)->learner, diag);
+	if (err == COP_OK) {
+		err = cop_model_page_model(page, name, model, &names);
+		if (err == COP_ENOTFOUND)
+			cop_diag_message(diag, "no tree %" PRIu64 ", the model has %zu, counted from 0",
+			        page->only_tree, cop_learner_trees(cop_model_learner(model)));
+		else if (err != COP_OK)
+			cop_diag_message(diag, "%s", cop_err_text(err));
+	}
+	cop_model_page_names_fini(&names);
+	cop_model_free(model);
+	return err;
 }

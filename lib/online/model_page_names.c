@@ -1,6 +1,6 @@
 /* A feature has the name that was given, else its column's in the log, else the one that its hashed place keeps,
  * else its number. For a hashed product, all pairs of the most frequent places are tried. */
-#include "inspect_names.h"
+#include "online/model_page_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define BETWEEN    " | "
 #define SELDOM     100 /* of so many rows fewer than one */
 
-static cop_err add_name(cop_inspect_given *given, const char *name)
+static cop_err add_name(cop_model_page_given *given, const char *name)
 {
 	if (given->count == given->room) {
 		size_t room = given->room == 0 ? 64 : 2 * given->room;
@@ -32,7 +32,7 @@ static cop_err add_name(cop_inspect_given *given, const char *name)
 	return COP_OK;
 }
 
-cop_err cop_inspect_names_given_read(cop_inspect_given *given, cop_diag *diag)
+cop_err cop_model_page_names_given_read(cop_model_page_given *given, cop_diag *diag)
 {
 	cop_stream *stream;
 	if (given->file == NULL)
@@ -53,7 +53,7 @@ cop_err cop_inspect_names_given_read(cop_inspect_given *given, cop_diag *diag)
 	return err == COP_EEND ? COP_OK : err;
 }
 
-void cop_inspect_names_given_fini(cop_inspect_given *given)
+void cop_model_page_names_given_fini(cop_model_page_given *given)
 {
 	for (size_t i = 0; i < given->count; i++)
 		cop_mem_free(given->name[i]);
@@ -62,18 +62,20 @@ void cop_inspect_names_given_fini(cop_inspect_given *given)
 	given->count = given->room = 0;
 }
 
-cop_err cop_inspect_names_check(const cop_inspect_names *names, const cop_learner_settings *settings, cop_diag *diag)
+cop_err cop_model_page_names_check(
+        const cop_model_page_names *names, const cop_learner_settings *settings, cop_diag *diag)
 {
 	const struct {
 		size_t count;
 		const char *of;
-	} needed[COP_INSPECT_GIVEN] = {
-		[COP_INSPECT_FEATURES] = { names->contexts, "feature" },
-		[COP_INSPECT_CANDIDATES] = { names->ranks ? settings->candidate_features : 0, "feature of candidates" },
-		[COP_INSPECT_ARMS] = { settings->arms, "arm" },
+	} needed[COP_MODEL_PAGE_GIVEN] = {
+		[COP_MODEL_PAGE_FEATURES] = { names->contexts, "feature" },
+		[COP_MODEL_PAGE_CANDIDATES] = { names->ranks ? settings->candidate_features : 0,
+		        "feature of candidates" },
+		[COP_MODEL_PAGE_ARMS] = { settings->arms, "arm" },
 	};
-	for (size_t i = 0; i < COP_INSPECT_GIVEN; i++) {
-		const cop_inspect_given *given = &names->given[i];
+	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN; i++) {
+		const cop_model_page_given *given = &names->given[i];
 		if (given->file == NULL || given->count == needed[i].count)
 			continue;
 		cop_diag_of(diag, given->file, "%zu names, expected %zu, one for each %s", given->count,
@@ -85,13 +87,13 @@ cop_err cop_inspect_names_check(const cop_inspect_names *names, const cop_learne
 
 static int most_first(const void *a, const void *b)
 {
-	const cop_inspect_often *x = a, *y = b;
+	const cop_model_page_often *x = a, *y = b;
 	int order = (x->uses < y->uses) - (x->uses > y->uses);
 	return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
 /* Each place once, however many names it has. */
-static cop_err find_often(cop_inspect_names *names)
+static cop_err find_often(cop_model_page_names *names)
 {
 	size_t count = names->places == NULL ? 0 : cop_place_names_count(names->places), kept = 0;
 	names->often = cop_mem_alloc(count, sizeof *names->often);
@@ -99,7 +101,7 @@ static cop_err find_often(cop_inspect_names *names)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		size_t place = cop_place_names_place(names->places, i);
-		names->often[i] = (cop_inspect_often){ cop_place_names_uses(names->places, place), place };
+		names->often[i] = (cop_model_page_often){ cop_place_names_uses(names->places, place), place };
 	}
 	qsort(names->often, count, sizeof *names->often, most_first);
 	for (size_t i = 0; i < count; i++)
@@ -109,8 +111,8 @@ static cop_err find_often(cop_inspect_names *names)
 	return COP_OK;
 }
 
-cop_err cop_inspect_names_read(
-        cop_inspect_names *names, const cop_learner_settings *settings, const void *data, size_t length, cop_diag *diag)
+cop_err cop_model_page_names_read(cop_model_page_names *names, const cop_learner_settings *settings, const void *data,
+        size_t length, cop_diag *diag)
 {
 	cop_section_file file;
 	names->space = NULL;
@@ -136,27 +138,28 @@ cop_err cop_inspect_names_read(
 	return COP_OK;
 }
 
-void cop_inspect_names_fini(cop_inspect_names *names)
+void cop_model_page_names_fini(cop_model_page_names *names)
 {
 	cop_feature_space_free(names->space);
 	cop_place_names_free(names->places);
 	cop_mem_free(names->often);
 }
 
-void cop_inspect_names_arm(const cop_inspect_names *names, size_t k, char *out, size_t size)
+void cop_model_page_names_arm(const cop_model_page_names *names, size_t k, char *out, size_t size)
 {
-	const cop_inspect_given *given = &names->given[COP_INSPECT_ARMS];
+	const cop_model_page_given *given = &names->given[COP_MODEL_PAGE_ARMS];
 	if (k < given->count)
 		(void)snprintf(out, size, "%s", given->name[k]);
 	else
 		(void)snprintf(out, size, "arm %zu", k);
 }
 
-bool cop_inspect_names_feature(const cop_inspect_names *names, size_t i, char *out, size_t size)
+bool cop_model_page_names_feature(const cop_model_page_names *names, size_t i, char *out, size_t size)
 {
 	bool candidate = names->ranks && i >= names->contexts;
 	size_t own = candidate ? i - names->contexts : i;
-	const cop_inspect_given *given = &names->given[candidate ? COP_INSPECT_CANDIDATES : COP_INSPECT_FEATURES];
+	const cop_model_page_given *given =
+	        &names->given[candidate ? COP_MODEL_PAGE_CANDIDATES : COP_MODEL_PAGE_FEATURES];
 	const char *name = NULL;
 	if (own < given->count)
 		name = given->name[own];
@@ -171,11 +174,11 @@ bool cop_inspect_names_feature(const cop_inspect_names *names, size_t i, char *o
 	return name != NULL;
 }
 
-static void put_product(const cop_inspect_names *names, size_t i, size_t j, char *out, size_t size)
+static void put_product(const cop_model_page_names *names, size_t i, size_t j, char *out, size_t size)
 {
-	char first[COP_INSPECT_NAME_ROOM], second[COP_INSPECT_NAME_ROOM];
-	(void)cop_inspect_names_feature(names, i, first, sizeof first);
-	(void)cop_inspect_names_feature(names, j, second, sizeof second);
+	char first[COP_MODEL_PAGE_NAME_ROOM], second[COP_MODEL_PAGE_NAME_ROOM];
+	(void)cop_model_page_names_feature(names, i, first, sizeof first);
+	(void)cop_model_page_names_feature(names, j, second, sizeof second);
 	(void)snprintf(out, size, "%s*%s", first, second);
 }
 
@@ -186,13 +189,14 @@ typedef struct hashed_pairs {
 	uint64_t uses[2];
 } hashed_pairs;
 
-static void find_hashed(const cop_inspect_names *names, const cop_learner *learner, size_t input, hashed_pairs *found)
+static void find_hashed(
+        const cop_model_page_names *names, const cop_learner *learner, size_t input, hashed_pairs *found)
 {
 	size_t most = names->often_count < MOST_OFTEN ? names->often_count : MOST_OFTEN;
 	*found = (hashed_pairs){ .uses = { 0, 0 } };
 	for (size_t i = 0; i < most; i++)
 		for (size_t j = 0; j < most; j++) {
-			const cop_inspect_often *a = &names->often[i], *b = &names->often[j];
+			const cop_model_page_often *a = &names->often[i], *b = &names->often[j];
 			uint64_t both = a->uses < b->uses ? a->uses : b->uses;
 			if (both <= found->uses[1] || cop_learner_hashed(learner, a->place, b->place) != input)
 				continue;
@@ -208,7 +212,7 @@ static void find_hashed(const cop_inspect_names *names, const cop_learner *learn
 }
 
 static void name_hashed(
-        const cop_inspect_names *names, const cop_learner *learner, size_t input, char *out, size_t size)
+        const cop_model_page_names *names, const cop_learner *learner, size_t input, char *out, size_t size)
 {
 	hashed_pairs found;
 	find_hashed(names, learner, input, &found);
@@ -223,19 +227,20 @@ static void name_hashed(
 	put_product(names, found.pair[1][0], names->contexts + found.pair[1][1], out + used, size - used);
 }
 
-static void name_part(const cop_inspect_names *names, const cop_learner_feature *f, size_t part, char *out, size_t size)
+static void name_part(
+        const cop_model_page_names *names, const cop_learner_feature *f, size_t part, char *out, size_t size)
 {
 	size_t index = f->part[part].index + (f->part[part].candidate ? names->contexts : 0);
 	if (f->part[part].constant)
 		(void)snprintf(out, size, "constant");
 	else
-		(void)cop_inspect_names_feature(names, index, out, size);
+		(void)cop_model_page_names_feature(names, index, out, size);
 }
 
-void cop_inspect_names_input(
-        const cop_inspect_names *names, const cop_learner *learner, size_t i, char *out, size_t size)
+void cop_model_page_names_input(
+        const cop_model_page_names *names, const cop_learner *learner, size_t i, char *out, size_t size)
 {
-	char first[COP_INSPECT_NAME_ROOM], second[COP_INSPECT_NAME_ROOM];
+	char first[COP_MODEL_PAGE_NAME_ROOM], second[COP_MODEL_PAGE_NAME_ROOM];
 	cop_learner_feature f;
 	cop_learner_describe(learner, i, &f);
 	if (f.count == 0) {
@@ -248,25 +253,26 @@ void cop_inspect_names_input(
 	(void)snprintf(out, size, "%s%s%s", first, f.count > 1 ? "*" : "", f.count > 1 ? second : "");
 }
 
-static bool is_known(const cop_inspect_names *names, size_t i, bool named)
+static bool is_known(const cop_model_page_names *names, size_t i, bool named)
 {
-	if (names->often_count == 0 || names->given[COP_INSPECT_FEATURES].count > 0 || !named)
+	if (names->often_count == 0 || names->given[COP_MODEL_PAGE_FEATURES].count > 0 || !named)
 		return named;
 	size_t place = names->ranks && i >= names->contexts ? i - names->contexts : i;
 	return SELDOM * cop_place_names_uses(names->places, place) >= names->often[0].uses;
 }
 
-cop_err cop_inspect_names_list(const cop_inspect_names *names, size_t from, size_t count, cop_inspect_name_list *out)
+cop_err cop_model_page_names_list(
+        const cop_model_page_names *names, size_t from, size_t count, cop_model_page_name_list *out)
 {
-	char name[COP_INSPECT_NAME_ROOM];
+	char name[COP_MODEL_PAGE_NAME_ROOM];
 	cop_bytes all;
 	cop_bytes_init(&all);
-	*out = (cop_inspect_name_list){ .known = cop_mem_alloc(count, 1), .count = count };
+	*out = (cop_model_page_name_list){ .known = cop_mem_alloc(count, 1), .count = count };
 	out->name = cop_mem_alloc(count, sizeof *out->name);
 	if (out->known == NULL || out->name == NULL)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		bool named = cop_inspect_names_feature(names, from + i, name, sizeof name);
+		bool named = cop_model_page_names_feature(names, from + i, name, sizeof name);
 		out->known[i] = is_known(names, from + i, named);
 		cop_bytes_put(&all, name, strlen(name) + 1);
 	}
@@ -277,10 +283,10 @@ cop_err cop_inspect_names_list(const cop_inspect_names *names, size_t from, size
 	return all.err;
 }
 
-void cop_inspect_names_list_free(cop_inspect_name_list *list)
+void cop_model_page_names_list_free(cop_model_page_name_list *list)
 {
 	cop_mem_free(list->name);
 	cop_mem_free(list->texts);
 	cop_mem_free(list->known);
-	*list = (cop_inspect_name_list){ .name = NULL };
+	*list = (cop_model_page_name_list){ .name = NULL };
 }
