@@ -88,6 +88,16 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	return COP_OK;
 }
 
+static void name_played(const cop_model_slot *slot, const cop_event_id *id, cop_explain_body *body)
+{
+	const cop_played_name *played =
+	        slot->shape.max_candidates == 0 ? NULL : cop_played_names_find(slot->played, id);
+	if (played == NULL)
+		return;
+	body->arm = played->name;
+	body->arm_length = played->length;
+}
+
 static cop_err explain(request *r, cop_wire_fault *fault)
 {
 	cop_wire_context context;
@@ -116,6 +126,7 @@ static cop_err explain(request *r, cop_wire_fault *fault)
 		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);
 		if (err == COP_OK)
 			err = cop_model_waiting_rows(r->model->model, &context.id, &body.x, &body.candidate);
+		name_played(r->model, &context.id, &body);
 	}
 	if (err != COP_OK)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,

@@ -88,10 +88,25 @@ static void take_query(cop_api_request *r, struct MHD_Connection *connection)
 	(void)snprintf(r->event, sizeof r->event, "%s", text);
 }
 
+/* In UTF-8, as JSON is where nothing else is said. */
+static bool is_json(const char *type)
+{
+	static const char json[] = "application/json", charset[] = "charset=", text[] = "utf-8";
+	const size_t length = sizeof json - 1;
+	if (type == NULL || strncasecmp(type, json, length) != 0 ||
+	        (type[length] != '\0' && strchr("; \t", type[length]) == NULL))
+		return false;
+	const char *given = strcasestr(type + length, charset);
+	if (given == NULL)
+		return true;
+	given += sizeof charset - 1;
+	given += *given == '"';
+	return strncasecmp(given, text, sizeof text - 1) == 0 && strchr("\"; \t", given[sizeof text - 1]) != NULL;
+}
+
 /* What its first line and headers refuse, whoever sent it. */
 static void check_headers(cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
 {
-	static const char json[] = "application/json";
 	static const char personal[] = COP_API_ROUTE_PERSONAL;
 	const char *allowed;
 	char name[COP_CONFIG_NAME_MAX + 1];
@@ -122,9 +137,7 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 		return;
 	const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
 	const char *coding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
-	size_t length = sizeof json - 1;
-	if (type == NULL || strncasecmp(type, json, length) != 0 ||
-	        (type[length] != '\0' && strchr("; \t", type[length]) == NULL))
+	if (!is_json(type))
 		cop_api_request_refuse(r, 415, "bad_type", "expected the header Content-Type: application/json");
 	else if (coding != NULL && strcasecmp(coding, "identity") != 0)
 		cop_api_request_refuse(r, 415, "bad_type", "expected a body without Content-Encoding");

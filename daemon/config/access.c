@@ -52,6 +52,12 @@ static cop_err refuse(const reading *r, const char *what, const char *expected)
 	return COP_EFORMAT;
 }
 
+static const char *form(const reading *r)
+{
+	return r->kind == COP_ACCESS_TOKENS ? "NAME TOKEN RIGHTS [MODELS] [LIMITS]"
+	                                    : "NAME KEY RIGHTS [MODELS] [LIMITS]";
+}
+
 static bool is_name(const char *text)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -101,7 +107,9 @@ static cop_err check_new(const reading *r, const cop_access_entry *entry)
 		if (strcmp(other->name, entry->name) == 0)
 			return refuse(r, "the name stands there twice", "each name once");
 		if (strcmp(other->token, entry->token) == 0)
-			return refuse(r, "the token stands there twice", "a token of its own for each name");
+			return r->kind == COP_ACCESS_TOKENS
+			               ? refuse(r, "the token stands there twice", "a token of its own for each name")
+			               : refuse(r, "the key stands there twice", "a key of its own for each name");
 	}
 	return COP_OK;
 }
@@ -146,7 +154,7 @@ static cop_err read_entry(const reading *r, char *line, cop_access_entry *entry)
 	char *rights = strtok_r(NULL, GAPS, &rest);
 	char *more = strtok_r(NULL, GAPS, &rest);
 	if (rights == NULL)
-		return refuse(r, "the number of words is wrong", "NAME TOKEN RIGHTS [MODELS] [LIMITS]");
+		return refuse(r, "the number of words is wrong", form(r));
 	if (!is_name(name))
 		return refuse(r, "the name is wrong", "1 to 64 letters, digits, points, dashes and underscores");
 	if (r->kind == COP_ACCESS_TOKENS && !is_token(token))
@@ -212,8 +220,7 @@ static cop_err read_lines(reading *r, FILE *file)
 		return COP_EIO;
 	}
 	r->line = 0;
-	return r->access->count > 0 ? COP_OK
-	                            : refuse(r, "there is no name in it", "NAME TOKEN RIGHTS [MODELS] [LIMITS]");
+	return r->access->count > 0 ? COP_OK : refuse(r, "there is no name in it", form(r));
 }
 
 static int compare_names(const void *a, const void *b)

@@ -211,13 +211,15 @@ static cop_err make_workspace(cop_model_slot *slot)
 		.candidate_index = cop_mem_alloc(l->features != 0 ? 0 : entries, sizeof(uint32_t)),
 	};
 	slot->order = cop_mem_alloc(candidates, sizeof *slot->order);
+	slot->played = cop_mem_alloc(candidates > 0, sizeof *slot->played);
 	slot->held_probability = cop_mem_alloc(l->arms + candidates, sizeof *slot->held_probability);
 	slot->counted_arms = l->arms <= COP_COUNTED_ARMS ? l->arms : 0;
 	slot->arm_decisions = cop_mem_alloc(slot->counted_arms, sizeof *slot->arm_decisions);
 	const cop_wire_workspace *w = &slot->workspace;
 	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
 	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
-	            slot->order != NULL && slot->held_probability != NULL && slot->arm_decisions != NULL;
+	            slot->order != NULL && slot->played != NULL && slot->held_probability != NULL &&
+	            slot->arm_decisions != NULL;
 	return made ? COP_OK : COP_ENOMEM;
 }
 
@@ -273,6 +275,7 @@ void cop_model_table_fini(cop_model_table *set)
 		cop_mem_free(slot->workspace.candidate_value);
 		cop_mem_free(slot->workspace.candidate_index);
 		cop_mem_free(slot->order);
+		cop_mem_free(slot->played);
 		cop_mem_free(slot->held_probability);
 		cop_mem_free(slot->arm_decisions);
 		cop_timeline_fini(&slot->timeline);

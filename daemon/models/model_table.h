@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
+#include "daemon/models/played_names.h"
 #include "daemon/models/refit_state.h"
 #include "daemon/models/sequence_gaps.h"
 #include "daemon/models/timeline.h"
@@ -37,6 +38,7 @@ typedef struct cop_model_slot {
 	cop_name_table arm_names;
 	cop_wire_workspace workspace;
 	uint32_t *order;          /* rank: max_candidates */
+	cop_played_names *played; /* rank: of the newest decisions */
 	double *held_probability; /* arms, or max_candidates */
 	bool names_saved;         /* what names mean comes from the saved state, and goes into the next */
 	uint64_t unknown_past;    /* features whose names the model does not know, met by namings before this one */

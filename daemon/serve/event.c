@@ -80,8 +80,9 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 	if (!action.value && decision->arm < served->config->arm_name_list.count) {
 		action.arm = served->config->arm_name_list.items[decision->arm];
 		action.arm_length = strlen(action.arm);
-	} else {
-		(void)cop_wire_context_name(context, decision->arm, &action.arm, &action.arm_length);
+	} else if (cop_wire_context_name(context, decision->arm, &action.arm, &action.arm_length) && !repeated &&
+	           served->shape.max_candidates > 0) {
+		cop_played_names_put(served->played, &context->id, action.arm, action.arm_length);
 	}
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);

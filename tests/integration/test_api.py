@@ -146,6 +146,9 @@ def test_api_what_is_wrong_has_its_status_and_code(daemon, api):
     assert "column 8" in api.problem(400, "bad_request", "POST", decide, '{"id": ')
     assert "UTF-8" in api.problem(400, "bad_request", "POST", decide, b'{"id": "\xff"}', typed)
     assert "JSON object" in api.problem(400, "bad_request", "POST", decide, "[]", typed)
+    for kind, status in (("application/json; charset=utf-8", 400), ('application/json;charset="UTF-8"', 400), ("Application/JSON ;a=b", 400),
+                         ("application/json; charset=latin-1", 415), ("application/json; charset=utf-16", 415)):
+        api.problem(status, "bad_type" if status == 415 else "bad_request", "POST", decide, "{}", {"Content-Type": kind})
     assert "loss" in api.problem(422, "bad_loss", "POST", "/v1/models/m/feedback", {"id": 1, "loss": 7})
     assert "'z'" in api.problem(404, "unknown_model", "POST", "/v1/models/z/decide", {"id": 1, "x": X})
     assert "'z'" in api.problem(404, "unknown_model", "GET", "/v1/models/z")
@@ -368,6 +371,10 @@ def test_api_candidates_have_names(daemon, api):
     daemon(api.section + model("r", learner="rank", arms=None, trees=None, height=None, features=0, max_candidates=4))
     body = {"id": "n", "x": {"hour": 9}, "c": [{"price": 1}, {"price": 2}], "names": ["cheap", "dear"], "mask": ["dear"]}
     assert api.ok("/v1/models/r/rank", body)["arm"] == "dear"
+    assert api.ok("/v1/models/r/explain", {"id": "n"})["arm"] == "dear"
+    assert api.ok("/v1/models/r/decision?id=n")["arm"] == "dear"
+    assert "arm" not in api.ok("/v1/models/r/rank", {"id": "m", "x": {}, "c": [{"price": 1}]})
+    assert "arm" not in api.ok("/v1/models/r/explain", {"id": "m"})
     detail = api.problem(400, "bad_request", "POST", "/v1/models/r/rank", {**body, "id": "o", "names": ["cheap"]},
                          {"Content-Type": "application/json"})
     assert detail == "names: expected an array of 2 texts, one for each candidate"

@@ -177,6 +177,12 @@ static void test_access_reads_keys_from_a_file_that_anybody_may_read(void **stat
 	write_file("zoe " KEY_A "0 read\n", 0600);
 	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, &diag), COP_EFORMAT);
 	assert_non_null(strstr(diag.message, "the key is wrong"));
+	write_file("zoe " KEY_A " read\nann " KEY_A " read\n", 0600);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, &diag), COP_EFORMAT);
+	assert_non_null(strstr(diag.message, "the key stands there twice"));
+	write_file("zoe " KEY_A "\n", 0600);
+	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, &diag), COP_EFORMAT);
+	assert_non_null(strstr(diag.message, "NAME KEY RIGHTS"));
 	write_file("zoe " KEY_A " read\n", 0602);
 	assert_int_equal(cop_access_read(path, COP_ACCESS_KEYS, &access, &diag), COP_EIO);
 	assert_non_null(strstr(diag.message, "write"));
