@@ -52,7 +52,7 @@ double cop_histogram_quantile(const cop_histogram *histogram, double share)
 	double below = share * (double)cop_histogram_count(histogram);
 	unsigned i = 0;
 	if (!(below > 0.0))
-		return NAN;
+		return (double)NAN;
 	while (i < COP_HISTOGRAM_BOUNDS && below > (double)histogram->bucket[i])
 		below -= (double)histogram->bucket[i++];
 	if (i == COP_HISTOGRAM_BOUNDS)

@@ -107,6 +107,6 @@ void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_su
 double cop_timeline_effective_share(const cop_timeline_sums *sums)
 {
 	if (sums->decisions == 0 || !(sums->weights_squared > 0.0))
-		return NAN;
+		return (double)NAN;
 	return sums->weights * sums->weights / ((double)sums->decisions * sums->weights_squared);
 }
