@@ -35,6 +35,8 @@ COMMANDS = {
     "inspect": "inspect corpus/checkpoint/several --json",
     "inspect_tree": "inspect corpus/checkpoint/mixture_sparse --tree all",
     "inspect_page": "inspect corpus/checkpoint/several --view html --out page.html",
+    "diff": "diff corpus/checkpoint/several corpus/checkpoint/several --json",
+    "diff_words": "diff corpus/checkpoint/mixture_sparse corpus/checkpoint/mixture_sparse",
     "inspect_replay": "inspect model",
     "inspect_trained": "inspect tree --view json",
     "importance": "inspect tree --importance",

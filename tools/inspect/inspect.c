@@ -3,23 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "base/stream.h"
 #include "inspect_model.h"
 #include "online/model_page.h"
 #include "inspect_trained.h"
-#include "store/checkpoint_file.h"
-#include "store/section_file.h"
-#include "store/unreleased.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
+#include "tools/common/saved_file.h"
 #include "tools/replay/replay_inspect.h"
 #include "view/tree_phrases.h"
 
-#define NAME            "inspect"
-#define NEWEST          1 /* version of the section "model" that is known here; of "settings" cop_model_peek knows */
-#define MODEL_NAME_ROOM 256
-#define MODEL_SECTION   "model"
+#define NAME "inspect"
 
 static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
                                  "Shows what a daemon's checkpoint or a model file holds: its sections, each\n"
@@ -49,35 +42,14 @@ static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
                                  "                  json)\n";
 
 typedef struct inspection {
-	const char *path;
 	const char *only; /* NULL: all models */
 	bool json;
-	bool checkpoint;
 	cop_inspect_view view;
 	cop_inspect_trained trained; /* how, should it be a trained model */
 	cop_model_page_given given[COP_MODEL_PAGE_GIVEN];
 	size_t shown; /* models */
-	cop_bytes bytes;
-	cop_section_file file;
+	cop_saved_file saved;
 } inspection;
-
-/* ---- reading ---- */
-
-static cop_err open_file(inspection *in, cop_diag *diag)
-{
-	cop_err err = cop_section_file_load(in->path, &in->bytes, diag);
-	if (err != COP_OK)
-		return err;
-	bool unreleased = cop_unreleased_begins(in->bytes.data, in->bytes.length); /* is refused when it is opened */
-	in->checkpoint = in->bytes.length >= 8 && memcmp(in->bytes.data, "COPCHECK", 8) == 0;
-	if (in->checkpoint)
-		err = cop_checkpoint_read(in->path, &in->bytes, diag);
-	else if (!unreleased && (in->bytes.length < 4 || memcmp(in->bytes.data, "COPF", 4) != 0))
-		err = COP_EFORMAT;
-	if (err == COP_EFORMAT && !in->checkpoint)
-		cop_diag_of(diag, in->path, "neither a checkpoint nor a model file of coppice");
-	return err != COP_OK ? err : cop_section_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
-}
 
 static bool has_names(const inspection *in)
 {
@@ -89,44 +61,33 @@ static bool has_names(const inspection *in)
 
 /* ---- showing ---- */
 
-/* The name that a section of a checkpoint's model begins with; else false and "". */
-static bool model_name(const cop_model_section *section, char name[MODEL_NAME_ROOM])
-{
-	cop_cursor cursor;
-	name[0] = '\0';
-	if (strcmp(section->name, MODEL_SECTION) != 0)
-		return false;
-	cop_cursor_init(&cursor, section->data, section->length);
-	cop_cursor_text(&cursor, name, MODEL_NAME_ROOM);
-	return cursor.err == COP_OK;
-}
-
 static void show_sections(const inspection *in)
 {
 	cop_model_section section;
 	size_t at = 0;
 	cop_json_writer *json = in->view.json;
-	char name[MODEL_NAME_ROOM];
+	char name[COP_SAVED_FILE_NAME];
 	if (json == NULL) {
 		FILE *out = in->view.out;
-		(void)fprintf(out, "%s: %s, format version %u, %zu bytes\n", in->path,
-		        in->checkpoint ? "checkpoint" : "model file", (unsigned)in->file.version, in->bytes.length);
+		(void)fprintf(out, "%s: %s, format version %u, %zu bytes\n", in->saved.path,
+		        in->saved.checkpoint ? "checkpoint" : "model file", (unsigned)in->saved.file.version,
+		        in->saved.bytes.length);
 		(void)fprintf(out, "  %-15s %8s %12s\n", "section", "version", "bytes");
-		while (cop_section_file_next(&in->file, &at, &section)) {
-			bool named = model_name(&section, name);
+		while (cop_section_file_next(&in->saved.file, &at, &section)) {
+			bool named = cop_saved_file_names(&section, name);
 			(void)fprintf(out, "  %-15s %8u %12zu%s%s\n", section.name, (unsigned)section.version,
 			        section.length, named ? "  " : "", name);
 		}
 		return;
 	}
-	cop_json_put_text(json, "kind", in->checkpoint ? "checkpoint" : "model");
-	cop_json_put_unsigned(json, "version", in->file.version);
-	cop_json_put_unsigned(json, "bytes", in->bytes.length);
+	cop_json_put_text(json, "kind", in->saved.checkpoint ? "checkpoint" : "model");
+	cop_json_put_unsigned(json, "version", in->saved.file.version);
+	cop_json_put_unsigned(json, "bytes", in->saved.bytes.length);
 	cop_json_put_array(json, "sections");
-	while (cop_section_file_next(&in->file, &at, &section)) {
+	while (cop_section_file_next(&in->saved.file, &at, &section)) {
 		cop_json_begin_object(json);
 		cop_json_put_text(json, "name", section.name);
-		if (model_name(&section, name))
+		if (cop_saved_file_names(&section, name))
 			cop_json_put_text(json, "model", name);
 		cop_json_put_unsigned(json, "version", section.version);
 		cop_json_put_unsigned(json, "bytes", section.length);
@@ -135,36 +96,21 @@ static void show_sections(const inspection *in)
 	cop_json_end_array(json);
 }
 
-static cop_err show_named_model(inspection *in, const cop_model_section *section, cop_diag *diag)
-{
-	char name[MODEL_NAME_ROOM];
-	cop_cursor cursor;
-	cop_cursor_init(&cursor, section->data, section->length);
-	cop_cursor_text(&cursor, name, sizeof name);
-	if (section->version > NEWEST || cursor.err != COP_OK) {
-		cop_diag_of(diag, in->path, "section model: %s",
-		        cop_err_text(section->version > NEWEST ? COP_EVERSION : COP_EFORMAT));
-		return section->version > NEWEST ? COP_EVERSION : COP_EFORMAT;
-	}
-	if (in->only != NULL && strcmp(in->only, name) != 0)
-		return COP_OK;
-	in->shown++;
-	return cop_inspect_model(&in->view, name, cursor.at, cop_cursor_left(&cursor), diag);
-}
-
 static cop_err show_models(inspection *in, cop_diag *diag)
 {
-	cop_model_section section;
-	cop_err err = COP_OK;
-	size_t at = 0;
-	if (in->only == NULL && cop_section_file_find(&in->file, "settings", 0, UINT32_MAX, &section) == COP_OK) {
+	char name[COP_SAVED_FILE_NAME];
+	const void *data;
+	size_t length, at = 0;
+	cop_err err;
+	while ((err = cop_saved_file_next(&in->saved, &at, name, &data, &length, diag)) == COP_OK) {
+		if (in->only != NULL && strcmp(in->only, name) != 0)
+			continue;
 		in->shown++;
-		return cop_inspect_model(&in->view, NULL, in->bytes.data, in->bytes.length, diag);
+		err = cop_inspect_model(&in->view, in->saved.checkpoint ? name : NULL, data, length, diag);
+		if (err != COP_OK)
+			return err;
 	}
-	while (err == COP_OK && cop_section_file_next(&in->file, &at, &section))
-		if (strcmp(section.name, MODEL_SECTION) == 0)
-			err = show_named_model(in, &section, diag);
-	return err;
+	return err == COP_EEND ? COP_OK : err;
 }
 
 static cop_err show(inspection *in, cop_diag *diag)
@@ -174,7 +120,7 @@ static cop_err show(inspection *in, cop_diag *diag)
 		cop_json_put_array(in->view.json, "models");
 	cop_err err = show_models(in, diag);
 	if (err == COP_OK && in->only != NULL && in->shown == 0) {
-		cop_diag_of(diag, in->path, "no model '%s' in it", in->only);
+		cop_diag_of(diag, in->saved.path, "no model '%s' in it", in->only);
 		err = COP_ENOTFOUND;
 	}
 	if (err == COP_OK && in->json) {
@@ -183,9 +129,9 @@ static cop_err show(inspection *in, cop_diag *diag)
 		cop_json_end_array(in->view.json);
 	}
 	if (err == COP_OK)
-		err = cop_replay_inspect(&in->file, in->view.out, in->view.json, diag);
+		err = cop_replay_inspect(&in->saved.file, in->view.out, in->view.json, diag);
 	if (err != COP_OK && diag->source[0] == '\0')
-		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
+		(void)snprintf(diag->source, sizeof diag->source, "%s", in->saved.path);
 	return err;
 }
 
@@ -201,7 +147,7 @@ static cop_err show_as_text(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		(void)fwrite(text, 1, length, stdout);
 	else if (diag->message[0] == '\0')
-		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->saved.path, "%s", cop_err_text(err));
 	free(text);
 	return err;
 }
@@ -221,27 +167,27 @@ static cop_err show_as_json(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		(void)puts(text);
 	else
-		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->saved.path, "%s", cop_err_text(err));
 	return err;
 }
 
 static bool is_trained(const inspection *in)
 {
 	cop_model_section section;
-	return cop_section_file_find(&in->file, COP_TRAINED_SECTION, 0, UINT32_MAX, &section) == COP_OK;
+	return cop_section_file_find(&in->saved.file, COP_TRAINED_SECTION, 0, UINT32_MAX, &section) == COP_OK;
 }
 
 static cop_err show_trained(inspection *in, cop_diag *diag)
 {
 	cop_inspect_trained *trained = &in->trained;
-	trained->path = trained->settings.title = in->path;
+	trained->path = trained->settings.title = in->saved.path;
 	trained->json = in->json;
 	trained->settings.tree = in->view.tree < COP_INSPECT_NO_TREE ? (size_t)in->view.tree : COP_VIEW_ALL;
 	if (trained->view == NULL)
 		trained->view = cop_view_find(in->json ? "json" : "text");
 	if (in->only == NULL && !has_names(in))
-		return cop_inspect_trained_show(trained, &in->bytes, diag);
-	cop_diag_of(diag, in->path, "a trained model has one model and names of its own: no --model, no --names");
+		return cop_inspect_trained_show(trained, &in->saved.bytes, diag);
+	cop_diag_of(diag, in->saved.path, "a trained model has one model and names of its own: no --model, no --names");
 	return COP_EINVAL;
 }
 
@@ -251,14 +197,15 @@ static cop_err put_page(inspection *in, cop_model_page *page, cop_bytes *out, co
 	char about[160];
 	in->view.page = page;
 	cop_err err = show_models(in, diag);
-	(void)snprintf(about, sizeof about, "%s, %zu model%s, %zu bytes", in->checkpoint ? "checkpoint" : "model file",
-	        in->shown, in->shown == 1 ? "" : "s", in->bytes.length);
+	(void)snprintf(about, sizeof about, "%s, %zu model%s, %zu bytes",
+	        in->saved.checkpoint ? "checkpoint" : "model file", in->shown, in->shown == 1 ? "" : "s",
+	        in->saved.bytes.length);
 	if (err == COP_OK && in->shown == 0) {
-		cop_diag_of(diag, in->path, in->only != NULL ? "no model '%s' in it" : "no model in it%s",
+		cop_diag_of(diag, in->saved.path, in->only != NULL ? "no model '%s' in it" : "no model in it%s",
 		        in->only != NULL ? in->only : "");
 		err = COP_ENOTFOUND;
 	}
-	return err == COP_OK ? cop_model_page_put(page, in->path, about, out) : err;
+	return err == COP_OK ? cop_model_page_put(page, in->saved.path, about, out) : err;
 }
 
 static cop_err show_as_page(inspection *in, cop_diag *diag)
@@ -273,9 +220,9 @@ static cop_err show_as_page(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_inspect_trained_write(in->trained.out, &out, diag);
 	else if (diag->message[0] == '\0')
-		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->saved.path, "%s", cop_err_text(err));
 	else if (diag->source[0] == '\0')
-		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
+		(void)snprintf(diag->source, sizeof diag->source, "%s", in->saved.path);
 	cop_model_page_fini(&page);
 	cop_bytes_fini(&out);
 	return err;
@@ -287,7 +234,7 @@ static cop_err show_others(inspection *in, cop_diag *diag)
 	bool page = trained->view != NULL && strcmp(trained->view->name, "html") == 0;
 	if ((trained->view != NULL && !page) || trained->importance ||
 	        (!page && (trained->settings.top != 0 || strcmp(trained->out, "-") != 0))) {
-		cop_diag_of(diag, in->path,
+		cop_diag_of(diag, in->saved.path,
 		        "views other than html, --importance, and --top and --out without --view html, are for models "
 		        "of "
 		        "coppice train");
@@ -303,8 +250,7 @@ static cop_err show_others(inspection *in, cop_diag *diag)
 
 static cop_err run(inspection *in, cop_diag *diag)
 {
-	cop_bytes_init(&in->bytes);
-	cop_err err = open_file(in, diag);
+	cop_err err = cop_saved_file_open(&in->saved, diag);
 	if (err == COP_OK && is_trained(in))
 		err = show_trained(in, diag);
 	else if (err == COP_OK)
@@ -312,7 +258,7 @@ static cop_err run(inspection *in, cop_diag *diag)
 	cop_json_writer_free(in->view.json);
 	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN; i++)
 		cop_model_page_names_given_fini(&in->given[i]);
-	cop_bytes_fini(&in->bytes);
+	cop_saved_file_close(&in->saved);
 	return err;
 }
 
@@ -365,7 +311,7 @@ int cop_command_inspect(int argc, char **argv)
 		return cop_command_misused(NAME, "expected one FILE (coppice inspect --help)");
 	if (has_names(&in) && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL)
 		return cop_command_misused(NAME, "--names goes with --tree or --view html (coppice inspect --help)");
-	in.path = argv[optind];
+	in.saved.path = argv[optind];
 	in.view.given = in.given;
 	cop_diag diag = { 0 };
 	return cop_command_end(NAME, run(&in, &diag), NULL, &diag);

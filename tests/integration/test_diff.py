@@ -1,0 +1,117 @@
+"""coppice diff: what models learned between two checkpoints, in words and figures, checked against the daemon's own."""
+
+import json
+import shutil
+
+import pytest
+from bandit_logs import coppice
+from conftest import model
+
+
+def save(one, folder, name):
+    """Stops the daemon; a copy of the checkpoint that it wrote."""
+    one.stop()
+    path = folder / name
+    shutil.copy(max(one.state.glob("*.checkpoint")), path)
+    return path
+
+
+def teach(client, first, last, name="m", best=lambda x: int(x[0] > 0)):
+    total = 0
+    for i in range(first, last):
+        x = [(i * 7 % 11) / 5 - 1, (i * 5 % 13) / 6 - 1, 0.5]
+        loss = int(client.decide(name, i, x)["a"] != best(x))
+        total += loss
+        client.feedback(name, i, loss)
+    return total
+
+
+@pytest.fixture
+def pair(daemon, tmp_path):
+    """Two checkpoints of one daemon: 200 events, and 300 more by which the best arm hangs on another feature."""
+    text = model() + model("d", learner="dgt") + model("idle")
+    one = daemon(text)
+    before = teach(one.client(), 0, 200)
+    teach(one.client(), 0, 100, "d")
+    old = save(one, tmp_path, "old")
+    one.start()
+    after = teach(one.client(), 200, 500, best=lambda x: 2 * int(x[1] > 0))
+    return old, save(one, tmp_path, "new"), before, after
+
+
+def test_figures_are_those_of_what_came_between(pair):
+    old, new, before, after = pair
+    shown = {one["model"]: one for one in json.loads(coppice("diff", old, new, "--json")[0])["models"]}
+    assert list(shown) == ["m", "d", "idle"]
+    m = shown["m"]
+    assert (m["decisions"], m["learned"]) == (300, 300)
+    assert m["mean_loss"] == pytest.approx(after / 300) and m["mean_loss_before"] == pytest.approx(before / 200)
+    assert m["settings"] == []
+    assert (shown["d"]["decisions"], shown["d"]["learned"], shown["d"]["terms"]) == (0, 0, [])
+    assert shown["idle"]["terms"] == [] and "mean_loss" not in shown["idle"]
+
+
+def test_terms_are_those_that_inspect_shows_and_the_most_changed_first(pair):
+    old, new, _, _ = pair
+    m = json.loads(coppice("diff", old, new, "--model", "m", "--top", "64", "--json")[0])["models"][0]
+    weights = [{e["name"]: e["weight"] for e in json.loads(coppice("inspect", path, "--model", "m", "--json")[0])["models"][0]["experts"]}
+               for path in (old, new)]
+    assert {e["expert"]: e["new"] for e in m["experts"]} == pytest.approx(weights[1])
+    assert {e["expert"]: e["old"] for e in m["experts"]} == pytest.approx(weights[0])
+    linear = [t for t in m["terms"] if t["expert"] == "linear"]
+    assert {t["feature"] for t in linear} <= {"x0", "x1", "x2", "constant"} and {t["a"] for t in linear} <= {0, 1, 2}
+    changes = [abs(t["new"] - t["old"]) for t in linear]
+    assert changes == sorted(changes, reverse=True) and changes[0] > 0
+    assert linear[0]["feature"] == "x1" or linear[1]["feature"] == "x1"  # what now tells the arms apart
+    for t in linear:
+        assert ("for it" in t["verdict"]) == (t["new"] < 0)
+        assert ("now" in t["verdict"]) == (t["old"] * t["new"] < 0)
+    few = json.loads(coppice("diff", old, new, "--model", "m", "--top", "2", "--json")[0])["models"][0]
+    assert [t for t in few["terms"] if t["expert"] == "linear"] == linear[:2]
+
+
+def test_words_have_names(pair, tmp_path):
+    old, new, _, _ = pair
+    (tmp_path / "features").write_text("age\nhour\nvisits\n")
+    (tmp_path / "arms").write_text("news\nsport\nmusic\n")
+    text = coppice("diff", old, new, "--model", "m", "--names", tmp_path / "features", "--arm-names", tmp_path / "arms")[0]
+    assert text.startswith("model m\n  300 new decisions, 300 losses learned, whose mean is 0.")
+    assert "linear, music: hour " in text or "linear, sport: hour " in text or "linear, news: hour " in text
+    assert "arm 0" not in text and "x1" not in text
+    assert "2 names, expected 3, one for each arm" in refused(tmp_path, old, new, ["a", "b"])
+
+
+def refused(folder, old, new, arms):
+    (folder / "wrong").write_text("".join(arm + "\n" for arm in arms))
+    return coppice("diff", old, new, "--model", "m", "--arm-names", folder / "wrong", status=1)[1]
+
+
+def test_nothing_changed_is_said(pair):
+    _, new, _, _ = pair
+    text = coppice("diff", new, new)[0]
+    assert text.count("nothing that it has learned changed") == 3
+
+
+def test_what_cannot_be_compared_is_refused(pair, daemon, tmp_path):
+    old, new, _, _ = pair
+    assert "the newer model has fewer decisions (200) than the older one (500)" in coppice("diff", new, old, "--model", "m", status=1)[1]
+    other = save(daemon(model(features=4) + model("comes")), tmp_path, "other")
+    assert "models of different shapes cannot be compared: features" in coppice("diff", old, other, "--model", "m", status=1)[1]
+    assert "no model 'comes'" in coppice("diff", old, other, "--model", "comes", status=1)[1]
+    assert "model comes\n  is new\n" in coppice("diff", save(daemon(model("m", features=4)), tmp_path, "same"), other)[0]
+    assert "no model 'zz' in it" in coppice("diff", old, new, "--model", "zz", status=1)[1]
+    assert "neither a checkpoint nor a model file" in coppice("diff", __file__, new, status=1)[1]
+    assert "No such file" in coppice("diff", old, tmp_path / "missing", status=1)[1]
+    assert "expected OLD and NEW" in coppice("diff", old, status=2)[1]
+
+
+def test_settings_that_were_changed_are_shown(daemon, tmp_path):
+    one = daemon(model(gamma=100))
+    teach(one.client(), 0, 30)
+    old = save(one, tmp_path, "old")
+    one.write_config(model(gamma=200))
+    one.start()
+    new = save(one, tmp_path, "new")
+    assert "  gamma: 100 -> 200\n" in coppice("diff", old, new)[0]
+    assert json.loads(coppice("diff", old, new, "--json")[0])["models"][0]["settings"] == [
+        {"option": "gamma", "old": "100", "new": "200"}]

@@ -1,0 +1,308 @@
+/* coppice diff: what a model learned between two times, in words. Both files' models are read whole; a model of both is
+ * compared, whatever else the files hold. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "diff_terms.h"
+#include "online/model_options.h"
+#include "tools/common/command.h"
+#include "tools/common/options.h"
+#include "tools/common/saved_file.h"
+#include "view/tree_phrases.h"
+
+#define NAME      "diff"
+#define USUAL_TOP 8
+#define MOST_TOP  64
+
+static const char usage_text[] = "usage: coppice diff OLD NEW [OPTION ...]\n\n"
+                                 "Shows in words what models learned between two files of them: checkpoints of a\n"
+                                 "daemon or of its backups, or models that `coppice replay` saved.\n\n"
+                                 "  --model NAME    only this model\n"
+                                 "  --top N         changed terms shown of each expert (default 8)\n"
+                                 "  --names FILE    names of all features, one a line (default: those saved with\n"
+                                 "                  the newer model)\n"
+                                 "  --candidate-names FILE\n"
+                                 "                  the same of the features of candidates\n"
+                                 "  --arm-names FILE\n"
+                                 "                  the same of arms, else arm 0, arm 1 ...\n"
+                                 "  --json          one JSON object on standard output\n";
+
+typedef struct diff {
+	cop_saved_file old, new;
+	const char *only; /* NULL: all models */
+	uint64_t top;
+	bool wants_json;
+	cop_model_page_given given[COP_MODEL_PAGE_GIVEN];
+	cop_json_writer *json; /* NULL: text */
+	cop_bytes out;
+	size_t shown;
+} diff;
+
+static cop_err load(const void *data, size_t length, cop_model **out, cop_diag *diag)
+{
+	cop_model_settings settings;
+	cop_err err = cop_model_peek(data, length, &settings, diag);
+	if (err == COP_OK)
+		err = cop_model_new(&settings, out, diag);
+	return err == COP_OK ? cop_model_load(*out, data, length, diag) : err;
+}
+
+/* ---- settings and figures ---- */
+
+static void print_setting(const cop_setting *option, const cop_model *model, cop_bytes *out)
+{
+	cop_bytes_clear(out);
+	cop_setting_print(option, &cop_setting_in_file, cop_model_get_settings(model), out);
+	cop_bytes_put_u8(out, 0);
+}
+
+static bool is_compared(const cop_setting *option)
+{
+	return option->kind < COP_SETTING_OTHER && (option->flags & COP_SETTING_IS_SAVED) != 0;
+}
+
+static bool differs(const cop_setting *o, const cop_diff_pair *pair)
+{
+	return is_compared(o) &&
+	       !cop_setting_equal(o, cop_model_get_settings(pair->old), cop_model_get_settings(pair->new));
+}
+
+static cop_err check_shape(const cop_diff_pair *pair, cop_diag *diag)
+{
+	cop_bytes old, new;
+	cop_bytes_init(&old);
+	cop_bytes_init(&new);
+	cop_err err = COP_OK;
+	for (const cop_setting *o = cop_model_options; o->name != NULL && err == COP_OK; o++) {
+		if ((o->flags & COP_SETTING_IS_SHAPE) == 0 || !differs(o, pair))
+			continue;
+		print_setting(o, pair->old, &old);
+		print_setting(o, pair->new, &new);
+		err = old.err != COP_OK ? old.err : new.err != COP_OK ? new.err : COP_ESHAPE;
+		if (err == COP_ESHAPE)
+			cop_diag_message(diag, "models of different shapes cannot be compared: %s %.60s, then %.60s",
+			        o->name, (const char *)old.data, (const char *)new.data);
+	}
+	cop_bytes_fini(&old);
+	cop_bytes_fini(&new);
+	return err;
+}
+
+/* Those that differ. */
+static cop_err put_settings(diff *d, const cop_diff_pair *pair)
+{
+	cop_bytes old, new;
+	cop_bytes_init(&old);
+	cop_bytes_init(&new);
+	cop_err err = COP_OK;
+	if (d->json != NULL)
+		cop_json_put_array(d->json, "settings");
+	for (const cop_setting *o = cop_model_options; o->name != NULL && err == COP_OK; o++) {
+		if (!differs(o, pair))
+			continue;
+		print_setting(o, pair->old, &old);
+		print_setting(o, pair->new, &new);
+		err = old.err != COP_OK ? old.err : new.err;
+		const char *was = (const char *)old.data, *is = (const char *)new.data;
+		if (err == COP_OK && d->json == NULL)
+			cop_tree_phrases_put(&d->out, "  %s: %s -> %s\n", o->name, was, is);
+		if (err != COP_OK || d->json == NULL)
+			continue;
+		cop_json_begin_object(d->json);
+		cop_json_put_text(d->json, "option", o->name);
+		cop_json_put_text(d->json, "old", was);
+		cop_json_put_text(d->json, "new", is);
+		cop_json_end_object(d->json);
+	}
+	if (d->json != NULL)
+		cop_json_end_array(d->json);
+	cop_bytes_fini(&old);
+	cop_bytes_fini(&new);
+	return err;
+}
+
+static double mean(double sum, uint64_t count) { return count > 0 ? sum / (double)count : 0.0; }
+
+/* What was decided and learned in between; a newer file that has less is the older one, or of a model begun anew. */
+static cop_err put_figures(diff *d, const cop_diff_pair *pair, cop_diag *diag)
+{
+	const cop_model_counters *was = cop_model_get_counters(pair->old), *is = cop_model_get_counters(pair->new);
+	if (is->decisions < was->decisions || is->learned < was->learned) {
+		cop_diag_message(diag,
+		        "the newer model has fewer decisions (%" PRIu64 ") than the older one (%" PRIu64
+		        "); expected OLD, then NEW, of a model that was not begun anew in between",
+		        is->decisions, was->decisions);
+		return COP_EINVAL;
+	}
+	uint64_t learned = is->learned - was->learned, decisions = is->decisions - was->decisions;
+	double loss = mean(is->loss_sum - was->loss_sum, learned), before = mean(was->loss_sum, was->learned);
+	if (d->json == NULL) {
+		cop_tree_phrases_put(
+		        &d->out, "  %" PRIu64 " new decisions, %" PRIu64 " losses learned", decisions, learned);
+		if (learned > 0)
+			cop_tree_phrases_put(&d->out, ", whose mean is %.4g", loss);
+		if (learned > 0 && was->learned > 0)
+			cop_tree_phrases_put(&d->out, " (%.4g before)", before);
+		cop_tree_phrases_put(&d->out, "\n");
+		return COP_OK;
+	}
+	cop_json_put_unsigned(d->json, "decisions", decisions);
+	cop_json_put_unsigned(d->json, "learned", learned);
+	if (learned > 0)
+		cop_json_put_number(d->json, "mean_loss", loss);
+	if (was->learned > 0)
+		cop_json_put_number(d->json, "mean_loss_before", before);
+	return COP_OK;
+}
+
+/* ---- models ---- */
+
+static cop_err compare(diff *d, const cop_diff_pair *pair, cop_diag *diag)
+{
+	cop_err err = check_shape(pair, diag);
+	if (err == COP_OK)
+		err = put_figures(d, pair, diag);
+	size_t before = d->out.length;
+	if (err == COP_OK)
+		err = put_settings(d, pair);
+	if (err == COP_OK)
+		err = cop_diff_terms_put(pair, &d->out, d->json);
+	if (err == COP_OK && d->json == NULL && d->out.length == before)
+		cop_tree_phrases_put(&d->out, "  nothing that it has learned changed\n");
+	return err;
+}
+
+/* The older file's model of that name. COP_ENOTFOUND: it has none. */
+static cop_err find_old(const diff *d, const char *wanted, const void **data, size_t *length, cop_diag *diag)
+{
+	char name[COP_SAVED_FILE_NAME];
+	size_t at = 0;
+	cop_err err;
+	while ((err = cop_saved_file_next(&d->old, &at, name, data, length, diag)) == COP_OK)
+		if (strcmp(name, wanted) == 0)
+			return COP_OK;
+	return err == COP_EEND ? COP_ENOTFOUND : err;
+}
+
+static cop_err compare_model(diff *d, const char *name, const void *data, size_t length, cop_diag *diag)
+{
+	cop_diff_pair pair = { .top = (size_t)d->top };
+	cop_model_page_names names = { .given = d->given };
+	const void *old;
+	size_t old_length;
+	cop_err err = find_old(d, name, &old, &old_length, diag);
+	if (err == COP_ENOTFOUND && d->only == NULL) {
+		if (d->json == NULL)
+			cop_tree_phrases_put(&d->out, "model %s\n  is new\n", name);
+		return COP_OK;
+	}
+	if (err == COP_ENOTFOUND)
+		cop_diag_of(diag, d->old.path, "no model '%s' in it", name);
+	if (err == COP_OK)
+		err = load(old, old_length, &pair.old, diag);
+	if (err == COP_OK)
+		err = load(data, length, &pair.new, diag);
+	const cop_learner_settings *settings = err == COP_OK ? &cop_model_get_settings(pair.new)->learner : NULL;
+	if (err == COP_OK)
+		err = cop_model_page_names_read(&names, settings, data, length, diag);
+	if (err == COP_OK)
+		err = cop_model_page_names_check(&names, settings, diag);
+	pair.name = &names;
+	if (err == COP_OK && d->json != NULL) {
+		cop_json_begin_object(d->json);
+		cop_json_put_text(d->json, "model", name);
+	} else if (err == COP_OK) {
+		cop_tree_phrases_put(&d->out, "model %s\n", name);
+	}
+	if (err == COP_OK)
+		err = compare(d, &pair, diag);
+	if (err == COP_OK && d->json != NULL)
+		cop_json_end_object(d->json);
+	cop_model_page_names_fini(&names);
+	cop_model_free(pair.old);
+	cop_model_free(pair.new);
+	return err;
+}
+
+static cop_err compare_all(diff *d, cop_diag *diag)
+{
+	char name[COP_SAVED_FILE_NAME];
+	const void *data;
+	size_t length, at = 0;
+	cop_err err;
+	while ((err = cop_saved_file_next(&d->new, &at, name, &data, &length, diag)) == COP_OK) {
+		if (d->only != NULL && strcmp(d->only, name) != 0)
+			continue;
+		d->shown++;
+		err = compare_model(d, name, data, length, diag);
+		if (err != COP_OK)
+			return err;
+	}
+	if (err == COP_EEND && d->shown == 0) {
+		cop_diag_of(diag, d->new.path, d->only != NULL ? "no model '%s' in it" : "no model in it%s",
+		        d->only != NULL ? d->only : "");
+		return COP_ENOTFOUND;
+	}
+	return err == COP_EEND ? COP_OK : err;
+}
+
+static cop_err run(diff *d, cop_diag *diag)
+{
+	cop_bytes_init(&d->out);
+	cop_err err = cop_saved_file_open(&d->old, diag);
+	if (err == COP_OK)
+		err = cop_saved_file_open(&d->new, diag);
+	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN && err == COP_OK; i++)
+		err = cop_model_page_names_given_read(&d->given[i], diag);
+	if (err == COP_OK)
+		err = cop_command_json_begin(d->wants_json, &d->json);
+	if (err == COP_OK && d->json != NULL)
+		cop_json_put_array(d->json, "models");
+	if (err == COP_OK)
+		err = compare_all(d, diag);
+	if (err == COP_OK && d->json != NULL)
+		cop_json_end_array(d->json);
+	if (err == COP_OK)
+		err = d->out.err;
+	if (err == COP_OK && d->json == NULL)
+		(void)fwrite(d->out.data, 1, d->out.length, stdout);
+	if (err != COP_OK && diag->source[0] == '\0')
+		(void)snprintf(diag->source, sizeof diag->source, "%s", d->new.path);
+	if (err != COP_OK && diag->message[0] == '\0')
+		cop_diag_of(diag, d->new.path, "%s", cop_err_text(err));
+	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN; i++)
+		cop_model_page_names_given_fini(&d->given[i]);
+	cop_saved_file_close(&d->old);
+	cop_saved_file_close(&d->new);
+	cop_bytes_fini(&d->out);
+	return err;
+}
+
+#define OF(member) COP_OPTION_OF(diff, member)
+
+static const cop_option rows[] = {
+	{ "model", COP_OPTION_TEXT, OF(only) },
+	{ "top", COP_OPTION_WHOLE, OF(top), 1, MOST_TOP },
+	{ "names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_FEATURES].file) },
+	{ "candidate-names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_CANDIDATES].file) },
+	{ "arm-names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_ARMS].file) },
+	{ "json", COP_OPTION_FLAG, OF(wants_json) },
+	{ .name = NULL },
+};
+
+int cop_command_diff(int argc, char **argv)
+{
+	diff d = { .top = USUAL_TOP };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &d, NULL } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind + 2 != argc)
+		return cop_command_misused(NAME, "expected OLD and NEW (coppice diff --help)");
+	d.old.path = argv[optind];
+	d.new.path = argv[optind + 1];
+	cop_diag diag = { 0 };
+	cop_err err = run(&d, &diag);
+	return cop_command_end(NAME, err, d.json, &diag);
+}
