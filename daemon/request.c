@@ -68,6 +68,7 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	if (err != COP_OK)
 		return err;
 	cop_permit_charge(r->client, items.count);
+	cop_model_table_charge(r->model, items.count > 0 ? items.count - 1 : 0);
 	cop_event_scope scope = scope_of(r);
 	cop_bytes *out = &serving->reply;
 	cop_wire_items_put(out, items.count, &seq);
@@ -364,9 +365,11 @@ static cop_err read_request(request *r, cop_sockets_message *message, size_t fir
 		        fault, COP_WIRE_BUSY, "too many requests wait; expected to be sent again later");
 	r->verb = found;
 	cop_err err = count < 2 ? COP_OK : find_model(r, &frame[1], fault);
-	if (err != COP_OK)
-		return err;
-	return take_permit(r, &frame[0], fault);
+	if (err == COP_OK)
+		err = take_permit(r, &frame[0], fault);
+	if (err == COP_OK && found->event != NULL && !cop_model_table_take(r->model, cop_clock_monotonic_us()))
+		err = cop_wire_fault_set(fault, COP_WIRE_BUSY, COP_MODEL_TABLE_BUSY, r->model->name);
+	return err;
 }
 
 static void put_error(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)

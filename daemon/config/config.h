@@ -91,6 +91,7 @@ typedef struct cop_config_model {
 	        set; /* with the defaults filled in; what does not apply to the learner has lib/online's, or 0 */
 	char name[COP_CONFIG_NAME_MAX + 1];
 	bool apprentice;            /* an existing system decides, and the model learns from that; not for value */
+	uint32_t rate;              /* events in a second, 0: any number */
 	uint64_t names_bytes;       /* sparse: for the names of features; 0: none are kept */
 	cop_config_unheard unheard; /* contexts on streams while nobody subscribes to the actions */
 	uint32_t unheard_max;       /* of them that may wait */

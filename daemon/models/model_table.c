@@ -302,6 +302,21 @@ cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, siz
 	return NULL;
 }
 
+bool cop_model_table_take(cop_model_slot *slot, uint64_t now_us)
+{
+	const cop_quota_limits limits = { .rate = slot->config->rate };
+	if (limits.rate == 0 || cop_quota_take(&slot->quota, &limits, now_us, 0) == NULL)
+		return true;
+	slot->limited++;
+	return false;
+}
+
+void cop_model_table_charge(cop_model_slot *slot, size_t events)
+{
+	if (slot->config->rate != 0 && events > 0)
+		cop_quota_charge(&slot->quota, events, 0);
+}
+
 void cop_model_table_sums(const cop_model_slot *slot, cop_timeline_sums *sums)
 {
 	const cop_model_counters *c = cop_model_get_counters(slot->model);

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/common/log.h"
+#include "daemon/common/quota.h"
 #include "daemon/config/config.h"
 #include "daemon/models/played_names.h"
 #include "daemon/models/refit_state.h"
@@ -47,6 +48,8 @@ typedef struct cop_model_slot {
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
 	uint64_t *arm_decisions;    /* since the process began to serve it, of counted_arms */
 	size_t counted_arms;        /* all, or none where there are more than COP_COUNTED_ARMS */
+	cop_quota quota;            /* of config's rate */
+	uint64_t limited;           /* messages beyond it */
 	double least_p;             /* propensity of what was played since then; 0: none yet; not of values */
 	double weights;             /* of its decisions since then, 1 / p added up, and its square; not of values */
 	double weights_squared;
@@ -79,6 +82,13 @@ void cop_model_table_fini(cop_model_table *set);
 
 /* By name (length characters); NULL when there is none. An empty name is the only model's, if there is only one. */
 cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, size_t length);
+
+#define COP_MODEL_TABLE_BUSY                                                                                           \
+	"the model %s is sent more events than its rate allows in a second; expected to be sent again later"
+/* Whether a message of events, at a monotonic time, is within the model's rate; else it is counted. */
+bool cop_model_table_take(cop_model_slot *slot, uint64_t now_us);
+/* More events of a message that was taken. */
+void cop_model_table_charge(cop_model_slot *slot, size_t events);
 
 /* What a slot's decisions and losses add up to: those of the timeline's decisions since serving began. */
 void cop_model_table_sums(const cop_model_slot *slot, cop_timeline_sums *sums);

@@ -90,6 +90,7 @@ static double outliers_of(const cop_model_slot *slot)
 
 static double dropped_of(const cop_model_slot *slot, unsigned word) { return (double)slot->unheard.dropped[word]; }
 static const char *dropped_text(unsigned word) { return cop_unheard_reason_text((cop_unheard_reason)word); }
+static double limited_of(const cop_model_slot *slot) { return (double)slot->limited; }
 static double unheard_of(const cop_model_slot *slot) { return (double)slot->unheard_decisions; }
 static double unknown_names_of(const cop_model_slot *slot) { return (double)cop_model_table_unknown_names(slot); }
 static double pending_of(const cop_model_slot *slot) { return (double)cop_model_pending(slot->model); }
@@ -105,6 +106,8 @@ static const model_family model_families[] = {
 	        .of_word = dropped_of, .label = "reason", .text = dropped_text, .end = COP_UNHEARD_REASONS },
 	{ "coppice_unheard_decisions_total",
 	        "Decisions whose action no subscriber was given; they get no default loss.", .of = unheard_of },
+	{ "coppice_model_limited_total",
+	        "Messages of events beyond the model's rate: refused, or dropped from the stream.", .of = limited_of },
 	{ "coppice_unknown_names_total",
 	        "Features that came by names which the model does not have, and were left out.",
 	        .of = unknown_names_of },

@@ -120,6 +120,10 @@ static void put_model(const cop_report *report, const cop_model_slot *slot, cop_
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 	}
+	if (slot->config->rate > 0) {
+		cop_wire_put_key_unsigned(out, "rate", slot->config->rate);
+		cop_wire_put_key_unsigned(out, "limited", slot->limited);
+	}
 	put_outliers(slot, out);
 	put_table("contexts", cop_counter_tables_stream, &slot->contexts, out);
 	put_table("feedback_stream", cop_counter_tables_stream, &slot->feedback, out);

@@ -63,8 +63,11 @@ static bool open_items(cop_serving *serving, cop_model_slot *slot, cop_model_str
 	} else if (zmq_msg_size(body) > serving->durable->config->message_limit)
 		(void)cop_wire_fault_set(&fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
 		        zmq_msg_size(body), (size_t)serving->durable->config->message_limit);
+	else if (!cop_model_table_take(slot, cop_clock_monotonic_us()))
+		(void)cop_wire_fault_set(&fault, COP_WIRE_BUSY, COP_MODEL_TABLE_BUSY, slot->name);
 	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK) {
 		cop_permit_charge(out->client, items->count);
+		cop_model_table_charge(slot, items->count > 0 ? items->count - 1 : 0);
 		return true;
 	}
 	stream->received++;

@@ -3,7 +3,7 @@
 import pytest
 import zmq
 from conftest import model, pack, section, wait_for
-from test_api import Api
+from test_api import X, Api
 from test_curve import Keys, context
 
 
@@ -208,3 +208,38 @@ def test_tokens_have_the_same_limits(daemon, tmp_path):
     for i in range(50):
         assert ask("g", "decide", context(f"more-{i}"))[0] == 200
     assert waiting(local, own) == own and local.model("m")["pending"] == 10
+
+
+def test_a_models_rate_bounds_all_its_events_and_no_others(daemon):
+    one = daemon(start=False)
+    sockets = {"requests": [one.ipc("requests")], "contexts_bind": [one.ipc("contexts")], "feedback_pull_bind": [one.ipc("pull")]}
+    one.write_config(model(rate=20, unheard="decide") + model("free") + section("sockets", sockets))
+    one.start()
+    client = one.client()
+    got = [client.request("decide", "m", {"id": i, "x": X}) for i in range(100)]
+    refused = [reply for status, reply in got if status == "error"]
+    assert 20 <= 100 - len(refused) < 60 and {reply["code"] for reply in refused} == {"busy"}  # a second's worth, and what came since
+    assert "the model m is sent more events than its rate allows" in refused[0]["message"]
+    assert all(client.request("decide", "free", {"id": i, "x": X})[0] == "ok" for i in range(100))
+    assert client.model()["rate"] == 20 and client.model()["limited"] == len(refused) and "rate" not in client.model("free")
+    for verb in ("explain", "status", "history"):  # questions are no events
+        assert client.request(verb, "m", {"x": X} if verb == "explain" else {})[0] == "ok"
+    push = one.socket(zmq.PUSH, connect=one.ipc("pull"))
+    for i in range(100):
+        push.send_multipart([b"fb.m", pack({"id": i, "loss": 0})])
+    wait_for(lambda: client.model()["feedback_stream"]["received"] == 100, "the stream")
+    state = client.model()
+    assert state["feedback_stream"]["malformed"] == state["limited"] - len(refused) > 20
+    assert state["decisions"] == 100 - len(refused)
+
+
+def test_a_batch_passes_whole_and_is_paid_for_afterwards(daemon):
+    one = daemon(model(rate=50))
+    client = one.client()
+    items = [{"id": i, "x": X} for i in range(5000)]
+    assert len(client.ok("decide_batch", "m", {"items": items})["items"]) == 5000
+    assert client.error("decide", "m", {"id": "next", "x": X})["code"] == "busy"
+    one.write_config(model())
+    assert client.ok("reload")["applied"] == ["model m: rate: 50 -> 0"]
+    assert client.ok("decide", "m", {"id": "next", "x": X})
+

@@ -321,6 +321,7 @@ static const limit limits[] = {
 	{ MODEL "holdout = 0.5 ", "conservative", "-1e-9", "0", "1e100", "1.001e100", "from 0 to 1e+100" },
 	{ MODEL "holdout = 0.5 ", "baseline", "-1", "0", "1", NULL, "uniform, caller or a number from 0 to 9999" },
 	{ MODEL, "explain_keep", "-1", "0", "65536", "65537", "from 0 to 65536" },
+	{ MODEL, "rate", NULL, "0", "1000000000", "1000000001", "from 0 to 1000000000" },
 	{ MODEL, "names_bytes", NULL, "0B", "4GiB", "4294967297B", "from 0B to 4GiB" },
 	{ REFIT, "every", NULL, "0s", "365d", "31536000001ms", "from 0us to 365d" },
 	{ REFIT, "least_feedback", "0", "1", "1000000000", "1000000001", "from 1 to 1000000000" },
