@@ -122,6 +122,7 @@ static cop_err read_limits(const reading *r, char *word, char **rest, cop_access
 		{ "bytes", COP_SETTING_SIZE, .offset = offsetof(cop_quota_limits, bytes), .low = 1, .high = 1e15 },
 		{ "pending", COP_SETTING_COUNT, .offset = offsetof(cop_quota_limits, pending), .low = 1, .high = 1e9 },
 	};
+	unsigned seen = 0;
 	for (; word != NULL; word = strtok_r(NULL, GAPS, rest)) {
 		size_t length = strcspn(word, "="), i = 0, wrong;
 		const char *value = word + length + (word[length] == '=');
@@ -131,6 +132,9 @@ static cop_err read_limits(const reading *r, char *word, char **rest, cop_access
 			return refuse(r, "a limit is wrong",
 			        "rate=N (events in a second), bytes=SIZE (in a second, like 4MiB) or pending=N "
 			        "(decisions that wait)");
+		if ((seen & 1U << i) != 0)
+			return refuse(r, "a limit stands there twice", "each limit once");
+		seen |= 1U << i;
 	}
 	entry->quota = cop_mem_alloc(1, sizeof *entry->quota);
 	return entry->quota == NULL ? COP_ENOMEM : COP_OK;

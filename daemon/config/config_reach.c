@@ -175,8 +175,10 @@ static void read_certificate(cop_config_reading *reading, cfg_t *section, cop_ce
 		return;
 	}
 	if (one && cop_config_locate(reading, section, "certificate", chain) &&
-	        cop_config_locate(reading, section, "key", key))
-		judge_file(reading, section, "certificate", cop_certificate_read(chain, key, out, &diag), &diag);
+	        cop_config_locate(reading, section, "key", key)) {
+		cop_err err = cop_certificate_read(chain, key, out, &diag);
+		judge_file(reading, section, strcmp(diag.source, key) == 0 ? "key" : "certificate", err, &diag);
+	}
 }
 
 /* Publishers that the daemon connects to are known by their keys, which takes a key of one's own. */

@@ -2,13 +2,15 @@
 is on it, at several widths, by keyboard, live."""
 
 import concurrent.futures
+import http.client
 import json
 import re
+import ssl
 import time
 
 import pytest
 from conftest import DEADLINE, model, wait_for
-from test_api import READER, SHOP, X, Api, bearer
+from test_api import READER, SHOP, TLS, X, Api, bearer
 
 import chromium
 
@@ -92,6 +94,20 @@ def test_cookie_reads_and_changes_nothing(daemon, tokens):
                         {"Content-Type": "application/json", "Cookie": who})
     api.problem(403, "forbidden", "GET", "/v1/models/m", headers={"Cookie": shop})
     assert one.client().model()["decisions"] == 0
+
+
+def test_cookie_of_tls_is_for_tls_alone(daemon, tokens):
+    api = Api(tokens=tokens, certificate=TLS / "server.crt", key=TLS / "server.key")
+    daemon(api.section + model() + model("n"))
+    connection = http.client.HTTPSConnection("127.0.0.1", api.port, timeout=DEADLINE, context=ssl._create_unverified_context())
+    connection.request("POST", "/login", json.dumps({"token": READER}), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    answer.read()
+    assert answer.headers["Set-Cookie"].endswith("; HttpOnly; SameSite=Strict; Secure")
+    connection.request("GET", "/v1/models", headers={"Cookie": answer.headers["Set-Cookie"].split(";")[0]})
+    answer = connection.getresponse()
+    assert answer.status == 200 and len(json.loads(answer.read())["models"]) == 2
+    connection.close()
 
 
 def test_cookie_of_a_token_for_one_model_reads_that_model(daemon, tokens):

@@ -117,6 +117,8 @@ static void test_access_refuses_wrong_files_with_the_line(void **state)
 	assert_wrong("a 0123456789abcdef all rate=1 m\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
 	assert_wrong("a 0123456789abcdef all rate=0\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
 	assert_wrong("a 0123456789abcdef all rate=many\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
+	assert_wrong(
+	        "a 0123456789abcdef all rate=1 pending=2 rate=1\n", 0600, COP_EFORMAT, 1, "a limit stands there twice");
 	assert_wrong("a 0123456789abcdef all rat=1\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
 	assert_wrong("a 0123456789abcdef all bytes=4MB\n", 0600, COP_EFORMAT, 1, "a limit is wrong");
 	assert_wrong("\na/b 0123456789abcdef all\n", 0600, COP_EFORMAT, 2, "the name is wrong");
