@@ -5,6 +5,7 @@ import concurrent.futures
 import http.client
 import json
 import re
+import shutil
 import ssl
 import time
 
@@ -96,8 +97,11 @@ def test_cookie_reads_and_changes_nothing(daemon, tokens):
     assert one.client().model()["decisions"] == 0
 
 
-def test_cookie_of_tls_is_for_tls_alone(daemon, tokens):
-    api = Api(tokens=tokens, certificate=TLS / "server.crt", key=TLS / "server.key")
+def test_cookie_of_tls_is_for_tls_alone(daemon, tokens, tmp_path):
+    key = tmp_path / "server.key"
+    shutil.copy(TLS / "server.key", key)
+    key.chmod(0o600)
+    api = Api(tokens=tokens, certificate=TLS / "server.crt", key=key)
     daemon(api.section + model() + model("n"))
     connection = http.client.HTTPSConnection("127.0.0.1", api.port, timeout=DEADLINE, context=ssl._create_unverified_context())
     connection.request("POST", "/login", json.dumps({"token": READER}), {"Content-Type": "application/json"})
