@@ -1,6 +1,7 @@
 /* coppiced: reads its options and configuration, then serves. Exit status: 0 stopped as asked, 1 failed, 2 usage. */
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +9,12 @@
 
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
+#include "daemon/durable/past.h"
 #include "daemon/durable/trial.h"
+#include "daemon/report/explain_body.h"
 #include "daemon/server.h"
 #include "linalg/blas.h"
+#include "wire/wire_json.h"
 
 #define EXIT_USAGE      2
 #define MOST_RESETS     COP_CONFIG_MAX_MODELS
@@ -18,7 +22,8 @@
 
 static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...]\n"
                                  "           [--checkpoint-only | --salvaged] [--trust-clock]\n"
-                                 "       coppiced [--config FILE] --check | --print-config\n\n"
+                                 "       coppiced [--config FILE] --check | --print-config\n"
+                                 "       coppiced [--config FILE] --explain MODEL ID [--at TIME]\n\n"
                                  "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
                                  "  --config FILE       configuration; without it a built-in one for a first try\n"
                                  "                      (see --print-config)\n"
@@ -29,6 +34,11 @@ static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground]
                                  "  --print-config      print the complete effective configuration and stop\n"
                                  "  --reset-model NAME  begin this model anew instead of restoring it; may be\n"
                                  "                      repeated\n"
+                                 "  --explain           why the model made a decision of the past, as it would\n"
+                                 "                      have been explained then, as JSON; the state folder is\n"
+                                 "                      only read, and its daemon may be running\n"
+                                 "  --at TIME           with it: the last decision of this id until then, unix\n"
+                                 "                      seconds or like 2026-11-27T10:52:01Z (default: the last)\n"
                                  "  --checkpoint-only   start from the newest checkpoint alone; the journal is set\n"
                                  "                      aside, under another name\n"
                                  "  --salvaged          the journal is what `coppice journal salvage` left: gaps\n"
@@ -42,7 +52,8 @@ static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground]
 
 typedef struct options {
 	cop_server_options server;
-	bool foreground, check, print;
+	bool foreground, check, print, explain;
+	cop_past_question question;
 	const char *reset[MOST_RESETS + 1];
 	size_t resets;
 } options;
@@ -55,6 +66,8 @@ static int read_options(int argc, char **argv, options *o)
 		{ "foreground", no_argument, NULL, 'f' },
 		{ "check", no_argument, NULL, 'k' },
 		{ "print-config", no_argument, NULL, 'p' },
+		{ "explain", no_argument, NULL, 'e' },
+		{ "at", required_argument, NULL, 'a' },
 		{ "reset-model", required_argument, NULL, 'r' },
 		{ "checkpoint-only", no_argument, NULL, 'o' },
 		{ "salvaged", no_argument, NULL, 's' },
@@ -77,6 +90,17 @@ static int read_options(int argc, char **argv, options *o)
 		case 'p':
 			o->print = true;
 			break;
+		case 'e':
+			o->explain = true;
+			break;
+		case 'a':
+			if (cop_past_time(optarg, &o->question.at))
+				break;
+			(void)fprintf(stderr,
+			        "coppiced: --at: '%s' given, expected unix seconds or a time like "
+			        "2026-11-27T10:52:01Z\n",
+			        optarg);
+			return EXIT_USAGE;
 		case 'r':
 			if (o->resets < MOST_RESETS)
 				o->reset[o->resets++] = optarg;
@@ -100,6 +124,15 @@ static int read_options(int argc, char **argv, options *o)
 			(void)fputs(usage_text, stderr);
 			return EXIT_USAGE;
 		}
+	}
+	if (o->explain && optind + 2 == argc) {
+		o->question.model = argv[optind];
+		o->question.id = argv[optind + 1];
+		return -1;
+	}
+	if (o->explain) {
+		(void)fprintf(stderr, "coppiced: --explain: expected MODEL and ID\n%s", usage_text);
+		return EXIT_USAGE;
 	}
 	if (optind == argc)
 		return -1;
@@ -165,6 +198,47 @@ static int print_checked(const cop_config *config, const char *const *reset)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static cop_err put_explanation(cop_past *past, cop_bytes *out)
+{
+	static const cop_wire_seq none;
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_explain_body e = { .served = past->slot, .id = &past->id, .seq = &none };
+	cop_err err = cop_model_explain(past->slot->model, &past->id, &e.decision, &e.explanation, &e.kept);
+	if (err == COP_OK)
+		err = cop_model_waiting_rows(past->slot->model, &past->id, &e.x, &e.candidate);
+	if (err == COP_OK) {
+		cop_explain_body_put(&e, &body);
+		err = body.err;
+	}
+	if (err == COP_OK)
+		err = cop_wire_json(out, body.data, body.length, 0);
+	cop_bytes_fini(&body);
+	return err;
+}
+
+static int explain(cop_config *config, const cop_past_question *question)
+{
+	char text[COP_LOG_LINE];
+	cop_diag diag = { 0 };
+	cop_past past;
+	cop_bytes out;
+	cop_bytes_init(&out);
+	cop_blas_threads(1);
+	cop_err err = cop_past_open(&past, config, question, &diag);
+	if (err == COP_OK)
+		err = put_explanation(&past, &out);
+	if (err == COP_OK && printf("%.*s\n", (int)out.length, (const char *)out.data) < 0)
+		err = COP_EIO;
+	if (err != COP_OK) {
+		cop_diag_text(&diag, text, sizeof text);
+		(void)fprintf(stderr, "coppiced: %s\n", diag.message[0] != '\0' ? text : cop_err_text(err));
+	}
+	cop_past_close(&past);
+	cop_bytes_fini(&out);
+	return err == COP_OK && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int failed(cop_log *log, const cop_diag *diag)
 {
 	char text[COP_LOG_LINE];
@@ -217,7 +291,7 @@ static int serve(const options *o, cop_config *config)
 
 int main(int argc, char **argv)
 {
-	options o = { 0 };
+	options o = { .question.at = INFINITY };
 	o.server.start.reset = o.reset;
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)
@@ -236,8 +310,11 @@ int main(int argc, char **argv)
 	}
 	cop_config_report_fini(&report);
 	bool known = resets_known(&o, config);
-	if (o.check || o.print || !known) {
-		status = !known ? EXIT_USAGE : o.print ? print_config(config) : print_checked(config, o.reset);
+	if (o.check || o.print || o.explain || !known) {
+		status = !known      ? EXIT_USAGE
+		         : o.explain ? explain(config, &o.question)
+		         : o.print   ? print_config(config)
+		                     : print_checked(config, o.reset);
 		cop_config_free(config);
 		return status;
 	}

@@ -367,7 +367,7 @@ async function explain(event) {
   let body = await answer.json();
   if (!body.found && /^-?\d{1,18}$/.test(id)) body = await (answer = await ask("number=" + encodeURIComponent(id))).json();
   if (!answer.ok) put(place, make("p", body.detail, { class: "bad" }));
-  else if (!body.found) put(place, soft("No decision of this id waits for its feedback. The journal has the past ones: coppice journal dump FOLDER --id " + id));
+  else if (!body.found) put(place, soft("No decision of this id waits for its feedback. Of past ones: coppiced --config FILE --explain " + state.chosen + " " + id));
   else put(place, explanation(body));
 }
 

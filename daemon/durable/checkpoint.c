@@ -49,12 +49,12 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 
 /* A file's body and mark; the body is initialised. */
 static cop_err read_file(
-        const cop_checkpoint *checkpoint, uint64_t sequence, cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
+        const char *folder, uint64_t sequence, cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
 {
 	char name[COP_CHECKPOINT_NAME_ROOM];
 	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
 	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
-	(void)snprintf(path, sizeof path, "%s/%s", checkpoint->folder, name);
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
 	cop_err err = cop_checkpoint_read(path, body, diag);
 	return err == COP_OK ? read_mark(body, mark, diag) : err;
 }
@@ -64,7 +64,7 @@ static cop_err load(
 {
 	cop_bytes body;
 	cop_bytes_init(&body);
-	cop_err err = read_file(checkpoint, sequence, &body, &checkpoint->mark, diag);
+	cop_err err = read_file(checkpoint->folder, sequence, &body, &checkpoint->mark, diag);
 	if (err == COP_OK)
 		err = cop_model_table_load(set, &body, reset, diag);
 	checkpoint->bytes = body.length;
@@ -101,7 +101,7 @@ static void remember_files(cop_checkpoint *checkpoint, const uint64_t *all, size
 		if (all[i - 1] > checkpoint->sequence)
 			break;
 		if (all[i - 1] == checkpoint->sequence ||
-		        read_file(checkpoint, all[i - 1], &body, &mark, NULL) == COP_OK)
+		        read_file(checkpoint->folder, all[i - 1], &body, &mark, NULL) == COP_OK)
 			remember_kept(checkpoint, mark.journal_next, keep);
 	}
 	cop_bytes_fini(&body);
@@ -154,6 +154,32 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set,
 			cop_log_line(
 			        log, COP_LOG_ERROR, "checkpoints_lost", "files=%zu reason=\"none can be read\"", count);
 	}
+	cop_mem_free(all);
+	return err;
+}
+
+cop_err cop_checkpoint_restore_before(
+        const char *folder, uint64_t journal_next, cop_model_table *set, cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	uint64_t *all = NULL;
+	size_t count = 0;
+	cop_bytes body;
+	cop_bytes_init(&body);
+	bool found = false;
+	cop_err err = cop_checkpoint_list(folder, COP_STATE_DIR_CHECKPOINT, &all, &count, diag);
+	for (size_t i = 0; i < count && err == COP_OK && !found; i++) {
+		err = read_file(folder, all[i], &body, mark, diag);
+		if (is_damage(err) || err == COP_ENOTFOUND) { /* or it was removed meanwhile */
+			err = COP_OK;
+			continue;
+		}
+		found = err == COP_OK && mark->journal_next <= journal_next;
+	}
+	if (found)
+		err = cop_model_table_load(set, &body, NULL, diag);
+	else if (err == COP_OK)
+		*mark = (cop_checkpoint_mark){ 0 };
+	cop_bytes_fini(&body);
 	cop_mem_free(all);
 	return err;
 }

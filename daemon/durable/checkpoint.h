@@ -53,6 +53,11 @@ void cop_checkpoint_fini(cop_checkpoint *checkpoint);
 COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set, const cop_config *config,
         const char *const *reset, cop_log *log, cop_diag *diag);
 
+/* Restores fresh models from the newest valid file whose state is of before the record journal_next; none: *mark is all
+ * zero and the models are as they were. Errors as above. */
+COP_CHECK cop_err cop_checkpoint_restore_before(
+        const char *folder, uint64_t journal_next, cop_model_table *set, cop_checkpoint_mark *mark, cop_diag *diag);
+
 /* Begins to write a new file; all journal records before mark->journal_next are synced. COP_EEXIST: one is being
  * written. COP_ENOMEM, COP_EIO (no thread): counted and logged. */
 COP_CHECK cop_err cop_checkpoint_start(

@@ -80,7 +80,7 @@ static cop_err find_model(cop_recovery *recovery, cop_model_table *set, const co
 	return COP_OK;
 }
 
-static cop_err apply(cop_recovery *recovery, cop_model_table *set, const cop_journal_record *raw)
+cop_err cop_recovery_apply(cop_recovery *recovery, cop_model_table *set, const cop_journal_record *raw)
 {
 	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
 	static const cop_wire_workspace no_workspace = { 0 };
@@ -134,7 +134,7 @@ static cop_err apply_all(cop_recovery *recovery, cop_model_table *set, cop_journ
 	while ((err = cop_journal_next(reader, &raw, diag)) == COP_OK) {
 		if (recovery->applied % BREATH == 0)
 			cop_http_alive(recovery->http, cop_clock_monotonic_ns());
-		err = apply(recovery, set, &raw);
+		err = cop_recovery_apply(recovery, set, &raw);
 		if (err != COP_OK && err != COP_ENOMEM && recovery->salvaged) {
 			recovery->skipped++;
 			continue;

@@ -9,6 +9,7 @@
 #include "daemon/common/log.h"
 #include "daemon/durable/checkpoint.h"
 #include "daemon/models/model_table.h"
+#include "store/journal_segment.h"
 
 typedef struct cop_recovery {
 	const char *state_dir;    /* where challengers are */
@@ -31,6 +32,9 @@ typedef struct cop_recovery {
  * COP_ENOTFOUND: records after the mark are gone. COP_EVERSION, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_recovery_run(
         cop_recovery *recovery, cop_model_table *set, const cop_checkpoint_mark *mark, cop_diag *diag);
+
+/* One record; recovery's state_dir is set. Errors as above, with recovery->why. */
+COP_CHECK cop_err cop_recovery_apply(cop_recovery *recovery, cop_model_table *set, const cop_journal_record *raw);
 
 /* Moves the journal's folder aside, so that only the checkpoint counts; *to (size bytes) gets its new name. COP_EIO. */
 COP_CHECK cop_err cop_recovery_set_aside(const char *folder, char *to, size_t size, cop_diag *diag);

@@ -255,6 +255,8 @@ static const cop_explanation *find_kept(const cop_model *model, uint32_t handle)
 	return NULL;
 }
 
+void cop_model_explain_applied(cop_model *model, bool on) { model->explains_applied = on; }
+
 cop_err cop_model_explain(
         cop_model *model, const cop_event_id *id, cop_decision *decision, const cop_explanation **out, bool *kept)
 {

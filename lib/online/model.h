@@ -175,6 +175,9 @@ COP_CHECK cop_err cop_model_view_logged(cop_model *model, const cop_model_logged
  */
 size_t cop_model_expire(cop_model *model, double now, size_t most);
 
+/* Whether decisions that are applied from records (online/model_record.h) are explained as they are made, too, as far as
+ * explanations are kept. At first they are not. */
+void cop_model_explain_applied(cop_model *model, bool on);
 /* Why: for a waiting decision, as it was at decide time when that is still kept (*kept), else by the model as it is.
  * The explanation is the model's own until its next call. COP_ENOTFOUND: the id does not wait. */
 COP_CHECK cop_err cop_model_explain(

@@ -215,10 +215,16 @@ static void make_room(cop_model *model, const cop_model_context *context, double
 	}
 }
 
-static void keep_explanation(cop_model *model, const cop_model_context *context, const cop_decision *decision)
+/* applied: the learner did not decide itself, and has no way left that explaining could go by. */
+static void keep_explanation(
+        cop_model *model, const cop_model_context *context, const cop_decision *decision, bool applied)
 {
 	const cop_candidates set = cop_model_candidates(context);
-	cop_learner_explain_decided(model->learner, context->x, &set, decision, &model->kept[model->kept_next]);
+	cop_explanation *kept = &model->kept[model->kept_next];
+	if (applied)
+		cop_learner_explain(model->learner, context->x, &set, decision, kept);
+	else
+		cop_learner_explain_decided(model->learner, context->x, &set, decision, kept);
 }
 
 static void name_explanation(cop_model *model, uint32_t handle)
@@ -246,7 +252,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
         const double *own_p, const cop_control_split *split, const cop_wire_settled *settled)
 {
 	uint32_t handle = 0;
-	bool explains = settled == NULL && model->kept_count > 0;
+	bool explains = (settled == NULL || model->explains_applied) && model->kept_count > 0;
 	size_t predictions = cop_learner_predictions(model->learner);
 	cop_pending_entry entry = {
 		.time = now,
@@ -264,7 +270,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	};
 	cop_model_shadow_follow(model, context, decision, own_p == NULL, &entry.shadow);
 	if (explains)
-		keep_explanation(model, context, decision);
+		keep_explanation(model, context, decision, settled != NULL);
 	if (model->learner->class->candidates)
 		entry.candidate = context->candidate[decision->arm];
 	if (settled != NULL)

@@ -31,6 +31,7 @@ struct cop_model {
 	uint32_t *kept_handle; /* waiting decision that each one explains */
 	size_t kept_count;     /* explain_keep */
 	size_t kept_next;
+	bool explains_applied; /* decisions of records are explained too */
 	cop_explanation fresh; /* of the model as it is */
 	cop_shadow shadow;
 	cop_apprentice apprentice;

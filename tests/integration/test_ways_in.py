@@ -25,3 +25,12 @@ def test_every_way_is_measured():
     rates = [int(rate) for rate in re.findall(r"(\d+) a second", done.stdout)]
     ratios = re.findall(r" (\d+\.\d\d) \(", done.stdout)
     assert len(rates) == 7 and min(rates) > 0 and len(ratios) == 4 + 6
+
+
+def test_viewers_of_the_page_are_measured():
+    build = Path(program("COPPICED")).resolve().parents[1]
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/ways_in/viewers", build, "1", "1"], capture_output=True, text=True,
+                          timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    rates = [int(rate) for rate in re.findall(r"(\d+) a second", done.stdout)]
+    assert len(rates) == 2 and min(rates) > 0 and "no viewer " in done.stdout and "ten viewers " in done.stdout

@@ -1,0 +1,145 @@
+"""coppiced --explain: decisions of the past, explained byte for byte as the daemon explained them when they were made."""
+
+import datetime
+import json
+
+import pytest
+from bandit_logs import coppice
+from conftest import model, section
+
+RANKS = dict(learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2)
+TEXT = (model("m", holdout=0.2) + model("d", learner="dgt") + model("s", features=0, bits=8) + model("r", **RANKS) +
+        model("v", learner="value"))
+
+
+def context(name, i):
+    x = [(i * 7 % 11) / 5 - 1, (i * 5 % 13) / 6 - 1, (i % 3) / 2]
+    if name == "s":
+        return {"x": {f"user=u{i % 9}": 1, "age": x[0]}}
+    return {"x": x, **({"c": [[i % 3, 1], [0, i % 4], [1, 1]]} if name == "r" else {})}
+
+
+def live(client, first, last, names="mdsrv"):
+    """Decisions and losses; each decision's explanation as it was made."""
+    explained = {}
+    for i in range(first, last):
+        for name in names:
+            client.ok("rank" if name == "r" else "decide", name, {"id": f"{name}-{i}", **context(name, i)})
+            explained[f"{name}-{i}"] = client.ok("explain", name, {"id": f"{name}-{i}"})
+            if i % 4:
+                client.feedback(name, f"{name}-{i}", [0.25, 0.5] if name == "v" else (i % 5) / 4)
+    return explained
+
+
+def past(one, name, id, *args, status=0):
+    done = one.run("--explain", name, str(id), *args)
+    assert done.returncode == status, done.stderr
+    return done.stderr if status else done.stdout
+
+
+def without_names(explanation):
+    """The journal has places, not the names of sparse features."""
+    for expert in explanation["experts"]:
+        for features in (expert["features"], *(node["features"] for tree in expert["trees"] for node in tree["path"])):
+            for feature in features:
+                del feature["feature"]
+    return explanation
+
+
+def check(one, explained, ids):
+    for id in ids:
+        got, expected = json.loads(past(one, id[0], id)), json.loads(json.dumps(explained[id]))
+        if id[0] == "s":
+            got, expected = without_names(got), without_names(expected)
+        assert got == expected, id
+
+
+def test_every_learners_decisions_are_explained_as_they_were(daemon):
+    one = daemon(TEXT)
+    explained = live(one.client(), 0, 60)
+    picked = [f"{name}-{i}" for name in "mdsrv" for i in (0, 17, 59)]
+    check(one, explained, picked)  # while it serves
+    one.client().ok("checkpoint")
+    more = live(one.client(), 60, 80)
+    one.kill()
+    check(one, {**explained, **more}, [*picked, *(f"{name}-{i}" for name in "mdsrv" for i in (60, 79))])
+    text = past(one, "m", "m-17")
+    assert all(e["state"] == "decision" for e in (json.loads(text), explained["m-17"]))
+    assert past(one, "m", "m-17") == text
+
+
+def test_journal_that_begins_later_needs_a_checkpoint_from_before(daemon):
+    one = daemon(model() + section("journal", {"segment": "64KiB", "keep": "64KiB"}) + section("checkpoint", {"keep": 2}))
+    client = one.client()
+    explained = live(client, 0, 100, "m")
+    client.ok("checkpoint")
+    explained |= live(client, 100, 150, "m")
+    for start in range(0, 3000, 100):
+        client.ok("decide_batch", "m", {"items": [{"id": i, "x": [0, 0, 0]} for i in range(start, start + 100)]})
+    explained |= live(client, 150, 160, "m")
+    client.ok("checkpoint")
+    client.ok("checkpoint")
+    explained |= live(client, 160, 170, "m")
+    check(one, explained, ["m-165"])
+    err = past(one, "m", "m-20", status=1)
+    assert "no decision 'm-20' of the model m" in err or "is no longer known" in err
+
+
+def test_time_chooses_among_decisions_of_one_id(daemon):
+    one = daemon(model(reward_window="1h"))
+    client = one.client()
+    told = []
+    for i in range(3):  # an id comes again once its decision was rewarded
+        client.ok("decide", "m", {"id": "again", "x": [i, 0, 1]})
+        told.append(client.ok("explain", "m", {"id": "again"}))
+        client.feedback("m", "again", i / 2)
+    records = [json.loads(line) for line in coppice("journal", "dump", one.state, "--json", "--id", "again")[0].splitlines()]
+    times = [r["t"] for r in records if r["type"] == "decision"]
+    assert json.loads(past(one, "m", "again")) == told[2]
+    for i, time in enumerate(times):
+        assert json.loads(past(one, "m", "again", "--at", repr(time))) == told[i]
+    later = datetime.datetime.fromtimestamp(times[2] + 2, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert json.loads(past(one, "m", "again", "--at", later)) == told[2]
+    assert "at or before that time" in past(one, "m", "again", "--at", repr(times[0] - 1), status=1)
+
+
+def test_ids_that_are_numbers_are_found_and_texts_come_first(daemon):
+    one = daemon(model())
+    client = one.client()
+    client.decide("m", 17, [1, 0, 0])
+    number = client.ok("explain", "m", {"id": 17})
+    client.decide("m", -3, [0, 1, 0])
+    below = client.ok("explain", "m", {"id": -3})
+    assert json.loads(past(one, "m", 17)) == number
+    client.decide("m", "17", [0, 0, 1])
+    text = client.ok("explain", "m", {"id": "17"})
+    assert json.loads(past(one, "m", 17)) == text
+    assert one.run("--explain", "--", "m", "-3").returncode == 0 and json.loads(one.run("--explain", "--", "m", "-3").stdout) == below
+
+
+def test_what_is_not_there_is_told(daemon):
+    one = daemon(model())
+    one.client().decide("m", "a", [0, 0, 0])
+    assert "no model 'z'; expected one of the configuration" in past(one, "z", "a", status=1)
+    assert "no decision 'b' of the model m" in past(one, "m", "b", status=1)
+    for args, why in ((("m",), "expected MODEL and ID"), (("m", "a", "x"), "expected MODEL and ID"),
+                      (("m", "a", "--at", "noon"), "--at: 'noon' given, expected unix seconds or a time like")):
+        done = one.run("--explain", *args)
+        assert done.returncode == 2 and why in done.stderr
+
+
+def test_explanations_that_are_not_kept_live_are_made_of_the_past(daemon):
+    one = daemon(model(explain_keep=0))
+    client = one.client()
+    client.decide("m", "a", [1, 2, 3])
+    assert json.loads(past(one, "m", "a"))["state"] == "decision"
+
+
+@pytest.mark.parametrize("files", (True, False))
+def test_state_folder_is_not_changed(daemon, files):
+    one = daemon(model())
+    live(one.client(), 0, 20, "m")
+    one.kill()
+    before = {p: p.read_bytes() for p in one.state.rglob("*") if p.is_file()}
+    past(one, "m", "m-3" if files else "nobody", status=0 if files else 1)
+    assert {p: p.read_bytes() for p in one.state.rglob("*") if p.is_file()} == before
