@@ -291,7 +291,7 @@ static int serve(const options *o, cop_config *config)
 
 int main(int argc, char **argv)
 {
-	options o = { .question.at = INFINITY };
+	options o = { .question.at = (double)INFINITY };
 	o.server.start.reset = o.reset;
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)

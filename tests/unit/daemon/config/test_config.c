@@ -1538,12 +1538,14 @@ static void test_config_arms_may_be_named_by_their_names(void **state)
 		if (cases[i].wrong != NULL) {
 			assert_int_equal(report.count, 1);
 			assert_non_null(strstr(report.items[0].message, cases[i].wrong));
+			cop_config_report_fini(&report);
 			continue;
 		}
 		const cop_arm_shares *least = &config->models[0].set.learner.exploration.shares.min;
 		assert_true(config->models[0].set.baseline == 1.0);
 		assert_true(least->count == 2 && least->arm[0] == 0 && least->arm[1] == 1);
 		cop_config_free(config);
+		cop_config_report_fini(&report);
 	}
 	write_file(folder, "c.conf",
 	        TAIL "model m { arms = 4\nfeatures = 2 holdout = 0.1 baseline = uniform arm_names = a.txt }\n");
@@ -1552,6 +1554,7 @@ static void test_config_arms_may_be_named_by_their_names(void **state)
 	assert_int_equal(load_in(folder, &config, &report), COP_OK);
 	assert_false(config->models[0].set.has_baseline); /* a word stays a word */
 	cop_config_free(config);
+	cop_config_report_fini(&report);
 }
 
 static void test_config_diff_sees_changed_names(void **state)
