@@ -204,5 +204,8 @@ COP_CHECK cop_err cop_model_can_load(
         const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag);
 /* The settings in such a file, to make a model of its shape. */
 COP_CHECK cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag);
+/* A model of those settings with the file's state. Errors of peek, new and load; on error *out is NULL. Caller frees with
+ * cop_model_free. */
+COP_CHECK cop_err cop_model_open(const void *data, size_t length, cop_model **out, cop_diag *diag);
 
 #endif

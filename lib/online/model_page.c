@@ -338,14 +338,9 @@ cop_err cop_model_page_model(
 cop_err cop_model_page_saved(cop_model_page *page, const char *name, const cop_model_page_given *given,
         const void *data, size_t length, cop_diag *diag)
 {
-	cop_model_settings settings;
-	cop_model *model = NULL;
+	cop_model *model;
 	cop_model_page_names names = { .given = given };
-	cop_err err = cop_model_peek(data, length, &settings, diag);
-	if (err == COP_OK)
-		err = cop_model_new(&settings, &model, diag);
-	if (err == COP_OK)
-		err = cop_model_load(model, data, length, diag);
+	cop_err err = cop_model_open(data, length, &model, diag);
 	if (err == COP_OK)
 		err = cop_model_page_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
 	if (err == COP_OK)

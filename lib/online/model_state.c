@@ -415,3 +415,19 @@ cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *sett
 		cop_diag_message(diag, "saved settings: %s", cop_err_text(err));
 	return err;
 }
+
+cop_err cop_model_open(const void *data, size_t length, cop_model **out, cop_diag *diag)
+{
+	cop_model_settings settings;
+	*out = NULL;
+	cop_err err = cop_model_peek(data, length, &settings, diag);
+	if (err == COP_OK)
+		err = cop_model_new(&settings, out, diag);
+	if (err == COP_OK)
+		err = cop_model_load(*out, data, length, diag);
+	if (err != COP_OK) {
+		cop_model_free(*out);
+		*out = NULL;
+	}
+	return err;
+}

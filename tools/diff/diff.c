@@ -39,15 +39,6 @@ typedef struct diff {
 	size_t shown;
 } diff;
 
-static cop_err load(const void *data, size_t length, cop_model **out, cop_diag *diag)
-{
-	cop_model_settings settings;
-	cop_err err = cop_model_peek(data, length, &settings, diag);
-	if (err == COP_OK)
-		err = cop_model_new(&settings, out, diag);
-	return err == COP_OK ? cop_model_load(*out, data, length, diag) : err;
-}
-
 /* ---- settings and figures ---- */
 
 static void print_setting(const cop_setting *option, const cop_model *model, cop_bytes *out)
@@ -200,9 +191,9 @@ static cop_err compare_model(diff *d, const char *name, const void *data, size_t
 	if (err == COP_ENOTFOUND)
 		cop_diag_of(diag, d->old.path, "no model '%s' in it", name);
 	if (err == COP_OK)
-		err = load(old, old_length, &pair.old, diag);
+		err = cop_model_open(old, old_length, &pair.old, diag);
 	if (err == COP_OK)
-		err = load(data, length, &pair.new, diag);
+		err = cop_model_open(data, length, &pair.new, diag);
 	const cop_learner_settings *settings = err == COP_OK ? &cop_model_get_settings(pair.new)->learner : NULL;
 	if (err == COP_OK)
 		err = cop_model_page_names_read(&names, settings, data, length, diag);

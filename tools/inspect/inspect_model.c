@@ -397,18 +397,13 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 cop_err cop_inspect_model(
         const cop_inspect_view *given, const char *name, const void *data, size_t length, cop_diag *diag)
 {
-	cop_model_settings settings;
-	cop_model *model = NULL;
+	cop_model *model;
 	cop_model_page_names names = { .given = given->given };
 	cop_inspect_view own = *given;
 	const cop_inspect_view *view = &own;
 	if (given->page != NULL)
 		return cop_model_page_saved(given->page, name, given->given, data, length, diag);
-	cop_err err = cop_model_peek(data, length, &settings, diag);
-	if (err == COP_OK)
-		err = cop_model_new(&settings, &model, diag);
-	if (err == COP_OK)
-		err = cop_model_load(model, data, length, diag);
+	cop_err err = cop_model_open(data, length, &model, diag);
 	if (err == COP_OK)
 		err = cop_model_page_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
 	if (err == COP_OK)
