@@ -1,4 +1,4 @@
-"""Recommends one of a few articles: named features of the visitor and of each candidate.
+"""Recommends one of a few articles: named features of the visitor and of each candidate, and candidates with names.
 
     python3 recommender.py ENDPOINT VISITORS
 
@@ -20,8 +20,10 @@ def main(endpoint: str, visitors: int) -> None:
         for _ in range(visitors):
             visitor = {"hobby": rng.choice(HOBBIES), "mobile": rng.random() < 0.5}
             articles = [{"topic": topic, "length": rng.random()} for topic in rng.sample(HOBBIES, 3)]
-            action = client.rank("articles", {"User": visitor}, [{"Article": article} for article in articles])
-            liked = articles[action.a]["topic"] == visitor["hobby"]
+            titles = [f"All about {article['topic']}" for article in articles]
+            candidates = [{"Article": article} for article in articles]
+            action = client.rank("articles", {"User": visitor}, candidates, names=titles)
+            liked = action.arm == f"All about {visitor['hobby']}"
             clicked = rng.random() < (0.8 if liked else 0.1)
             client.reward("articles", action.id, 1.0 if clicked else 0.0)
             clicks.append(clicked)
