@@ -420,6 +420,8 @@ void cop_setting_print(const cop_setting *o, const cop_setting_style *style, con
 
 bool cop_setting_is_silent(const cop_setting *o, const void *base)
 {
+	if (o->kind >= COP_SETTING_OTHER) /* its value is not in base */
+		return (o->flags & COP_SETTING_IS_QUIET) != 0;
 	const unsigned char *field = (const unsigned char *)base + o->offset;
 	const cop_setting_maybe *maybe = (const void *)field;
 	size_t i = 0;

@@ -97,9 +97,25 @@ static void test_model_options_default_in_words(void **state)
 	}
 }
 
+static void test_options_of_the_daemon_are_silent_where_they_are_quiet(void **state)
+{
+	(void)state;
+	cop_model_settings settings;
+	size_t others = 0;
+	cop_model_settings_init(&settings);
+	for (const cop_setting *o = cop_model_options; o->name != NULL; o++) {
+		if (o->kind < COP_SETTING_OTHER)
+			continue;
+		assert_int_equal(cop_setting_is_silent(o, &settings), (o->flags & COP_SETTING_IS_QUIET) != 0);
+		others++;
+	}
+	assert_true(others >= 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_options_of_the_daemon_are_silent_where_they_are_quiet),
 		cmocka_unit_test(test_model_options_rows_are_whole),
 		cmocka_unit_test(test_model_options_fill_gives_what_a_model_has),
 		cmocka_unit_test(test_model_options_go_with_learner_and_policy),
