@@ -136,6 +136,9 @@ const cop_model_view_page *cop_model_view_ask(cop_model_view *view, const cop_mo
 	const cop_model_view_page *page = find(view, slot->name, now);
 	if (page != NULL || busy)
 		return page;
-	view->drawn.err = start(view, slot, now, real);
-	return view->drawn.err == COP_OK ? NULL : &view->drawn;
+	cop_err err = start(view, slot, now, real);
+	if (err == COP_OK)
+		return NULL; /* what is drawn is the thread's */
+	view->drawn.err = err;
+	return &view->drawn;
 }
