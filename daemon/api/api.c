@@ -41,7 +41,8 @@
 #define AGAIN_SECONDS    (1e-3 * AGAIN_MS)
 #define SWALLOWED        (64u << 20) /* bytes of a body beyond its limit until the connection ends */
 #define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
-#define LOGIN_RATE       1.0 /* lines of the log a second */
+#define OPEN_BODY        1024u /* bytes of a body that needs no token */
+#define LOGIN_RATE       1.0   /* lines of the log a second */
 #define LOGIN_BURST      20.0
 #define REFUSAL_RATE     5.0 /* the same of refusals */
 #define REFUSAL_BURST    5.0
@@ -215,10 +216,16 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 	return result;
 }
 
+/* Bytes of the request's body. What strangers may send is a token, so that they take nobody's room. */
+static uint64_t most_bytes(const cop_api *api, const cop_api_request *r)
+{
+	return cop_api_route_is_open(r->route) ? OPEN_BODY : api->body_limit;
+}
+
 static void refuse_large(const cop_api *api, cop_api_request *r)
 {
 	cop_api_request_refuse(r, 413, "too_large", "the body is too long; expected at most %llu bytes",
-	        (unsigned long long)api->body_limit);
+	        (unsigned long long)most_bytes(api, r));
 }
 
 static uint64_t announced_length(struct MHD_Connection *connection)
@@ -226,6 +233,9 @@ static uint64_t announced_length(struct MHD_Connection *connection)
 	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	return text == NULL ? 0 : strtoull(text, NULL, 10);
 }
+
+/* Of a body that is refused, so many more are read. */
+static uint64_t swallowed_bytes(const cop_api_request *r) { return cop_api_route_is_open(r->route) ? 0 : SWALLOWED; }
 
 /* The first of a request's calls, with its headers alone. */
 static enum MHD_Result begin(
@@ -240,10 +250,10 @@ static enum MHD_Result begin(
 		cop_api_request_refuse(&slot->request, 503, "busy", "the daemon is stopping");
 	cop_api_request *r = &slot->request;
 	bool ends = r->unframed || r->status == MHD_HTTP_UNAUTHORIZED || r->status == MHD_HTTP_FORBIDDEN;
-	uint64_t announced = announced_length(connection);
-	if (announced > api->body_limit && r->status == 0)
+	uint64_t announced = announced_length(connection), most = most_bytes(api, r);
+	if (announced > most && r->status == 0)
 		refuse_large(api, r);
-	if (!ends && announced <= api->body_limit + SWALLOWED)
+	if (!ends && announced <= most + swallowed_bytes(r))
 		return MHD_YES;    /* a refused body is read, for its sender may read no answer before all is sent */
 	return respond(api, slot); /* it is not read, and its connection ends */
 }
@@ -252,8 +262,9 @@ static enum MHD_Result begin(
 static bool take_piece(cop_api *api, api_slot *slot, const char *piece, size_t length)
 {
 	cop_api_request *r = &slot->request;
+	const uint64_t most = most_bytes(api, r);
 	slot->taken += length;
-	if (r->status == 0 && slot->taken > api->body_limit) {
+	if (r->status == 0 && slot->taken > most) {
 		refuse_large(api, r);
 		drop_body(api, slot);
 	} else if (r->status == 0 && api->held + length > api->held_limit) {
@@ -266,7 +277,7 @@ static bool take_piece(cop_api *api, api_slot *slot, const char *piece, size_t l
 		else
 			cop_api_request_refuse(r, 500, "internal", "no memory");
 	}
-	return slot->taken <= api->body_limit + SWALLOWED;
+	return slot->taken <= most + swallowed_bytes(r);
 }
 
 static void set_busy(api_slot *slot, bool busy)

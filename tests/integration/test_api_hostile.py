@@ -142,7 +142,7 @@ def page_and_cookies(rng):
     if rng.random() < 0.5:
         return request("GET", rng.choice(["/v1/models", "/v1/status", "/v1/models/m/history"]), head=f"Cookie: {cookie}\r\n"), {401}
     body = rng.choice([b"", b"{", b"[]", b"{}", b'{"token": 1}', b'{"token": ""}', b'{"token": "' + b"x" * 5000 + b'"}', noise(rng, 50)])
-    return post(rng.choice(["/login"]), body, head=JSON), {400, 401}
+    return post("/login", body, head=JSON), {400, 401, 413}
 
 
 def wrong_chunks(rng):

@@ -74,6 +74,8 @@ def test_page_is_shown_to_strangers_but_no_figure(daemon, tokens):
         got, headers, _ = raw(api, "POST", "/login", json.dumps(body), kind)
         assert got == status and "Set-Cookie" not in headers
     assert raw(api, "POST", "/login", json.dumps({"token": READER}), {"Content-Type": "text/plain"})[0] == 415
+    for path in ("/login", "/logout"):  # strangers' bodies take no room
+        api.problem(413, "too_large", "POST", path, json.dumps({"token": "x" * 2000}), kind)
     assert raw(api, "GET", "/login")[0] == 405
 
 
