@@ -59,7 +59,7 @@ typedef struct access_change {
 	const char *option;
 } access_change;
 
-/* Short of memory it is not told. */
+/* Short of memory the change is not reported. */
 static void note(void *context, const char *what, const char *how)
 {
 	const access_change *c = context;

@@ -176,7 +176,7 @@ static cop_err view(request *r, cop_wire_fault *fault)
 	return COP_OK;
 }
 
-/* The reply says what a backup copies, too, where one is made. */
+/* For a backup the reply also reports what is to be copied. */
 static cop_err save(request *r, bool backup, cop_wire_fault *fault)
 {
 	cop_durability *durable = &r->server->durable;

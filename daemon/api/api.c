@@ -3,7 +3,8 @@
  * flags and wake it.
  *
  * A request has a slot; its number is the slot and how often that slot was used, so that a reply that comes after its
- * request was given up is of no request. */
+ * request was given up is of no request. A verb whose result is not there yet is asked again after a while, by the same
+ * slot. */
 #include "daemon/api/api.h"
 
 #include <arpa/inet.h>

@@ -227,7 +227,7 @@ const char *cop_config_peer(const char *item, char endpoint[COP_CONFIG_ENDPOINT 
 /* Item i, from 0, of those that bind where other machines can reach them, in the clear; NULL: there are no more. */
 const char *cop_config_exposed(const cop_config *config, size_t i);
 
-/* Line i, from 0, of the files of tokens and of clients that names a model which is not there, told in out; false: there
+/* Line i, from 0, of the files of tokens and of clients that names a model which is not there, described in out; false: there
  * are no more. */
 bool cop_config_unknown_model(const cop_config *config, size_t i, char out[COP_CONFIG_UNKNOWN]);
 

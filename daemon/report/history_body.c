@@ -1,4 +1,4 @@
-/* Every array has one entry for each interval of the model's timeline; what an empty interval does not tell is nil. */
+/* Every array has one entry for each interval of the model's timeline; a figure that is not known is nil. */
 #include "daemon/report/history_body.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* daemon/report/model_view.h: a serving model as a page (online/model_page.h), drawn on a thread beside the loop.
  *
- * Who asks is told to come again until it is there. For that the loop saves the model once, as for a checkpoint; the
+ * Until the page is there, whoever asks has to ask again. For that the loop saves the model once, as for a checkpoint; the
  * thread loads that and draws it. One is drawn at a time, and the newest pages are kept for a while, so that many who
  * ask cost no more than one. The loop's thread. */
 #ifndef COP_DAEMON_REPORT_MODEL_VIEW_H
