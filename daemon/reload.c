@@ -2,6 +2,7 @@
  * applied, what needs a restart is named, and what a restart would refuse is found by a trial (durable/trial.h). */
 #include "daemon/reload.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,27 +101,71 @@ static void take_clients(cop_server *server, cop_config *next, cop_config_change
 	cop_sockets_set_clients(&server->serving.sockets, server->config, &next->curve_access);
 }
 
-static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
+/* ---- what was read, over what is served ---- */
+
+static bool any_of(const cop_config_changes *changes, cop_config_change_of of)
 {
+	for (size_t i = 0; i < changes->count; i++)
+		if (changes->items[i].of == of && changes->items[i].kind == COP_CHANGE_APPLIED)
+			return true;
+	return false;
+}
+
+cop_err cop_reload_compare(cop_server *server, const cop_config *next, cop_config_changes *changes)
+{
+	cop_err err = cop_config_diff(server->config, next, changes);
+	return err == COP_OK ? cop_trial_changes(&server->durable.models, server->config, next, changes) : err;
+}
+
+/* A model is no longer served. */
+static void let_go(void *context, cop_model_slot *slot)
+{
+	cop_server *server = context;
+	cop_refits_forget(&server->refits, slot);
+	if (slot->unheard.contexts > 0)
+		cop_log_line(server->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu", slot->name,
+		        slot->unheard.contexts);
+	cop_log_line(server->log, COP_LOG_NOTICE, "model_ended", "model=%s decisions=%" PRIu64, slot->name,
+	        cop_model_get_counters(slot->model)->decisions);
+}
+
+cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_config_changes *changes,
+        cop_model_table_exchange *exchange, cop_diag *diag)
+{
+	*exchange = (cop_model_table_exchange){ 0 };
+	/* What a removed model has learned must be in a checkpoint: a start passes over records of models that are not there. */
+	cop_err err = any_of(changes, COP_CHANGE_REMOVES) ? cop_durability_checkpoint(&server->durable, diag) : COP_OK;
+	if (err == COP_OK)
+		err = cop_model_table_prepare(&server->durable.models, next, changes, server->log, exchange);
+	if (err != COP_OK)
+		cop_model_table_drop(exchange);
+	return err;
+}
+
+cop_err cop_reload_apply(
+        cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_table_exchange *exchange)
+{
+	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
+	bool added = any_of(changes, COP_CHANGE_ADDS) || any_of(changes, COP_CHANGE_RENEWS);
+	bool others = added || any_of(changes, COP_CHANGE_REMOVES);
 	char unknown[COP_CONFIG_UNKNOWN];
 	for (size_t i = 0; cop_config_unknown_model(next, i, unknown); i++)
 		cop_log_line(server->log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);
-	cop_err err = cop_config_diff(server->config, next, changes);
-	if (err == COP_OK)
-		err = cop_trial_changes(&server->durable.models, server->config, next, changes);
+	cop_err err = cop_config_apply(server->config, next, changes);
 	if (err != COP_OK)
 		return err;
-	cop_config_apply(server->config, next);
+	cop_model_table_take(&server->durable.models, server->config, exchange, let_go, server);
 	take_tokens(server, next, changes);
 	take_certificate(server, next, changes);
 	take_clients(server, next, changes);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
+	if (others)
+		cop_sockets_models_changed(&server->serving.sockets, added);
 	cop_refits_announce(&server->refits);
 	cop_log_set_level(server->log, server->config->log_level);
-	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;
-	server->durable.next_checkpoint = fmin(server->durable.next_checkpoint, due);
-	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
+	double now = cop_clock_monotonic(), due = now + 1e-6 * (double)server->config->checkpoint_every;
+	server->durable.next_checkpoint = others ? now : fmin(server->durable.next_checkpoint, due);
 	for (size_t i = 0; i < changes->count; i++)
 		cop_log_line(server->log,
 		        changes->items[i].kind == COP_CHANGE_APPLIED ? COP_LOG_NOTICE : COP_LOG_WARNING,
@@ -128,37 +173,64 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	return COP_OK;
 }
 
-cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault)
+cop_err cop_reload_read(cop_server *server, const cop_live_changes *live, cop_config **next, cop_wire_fault *fault)
 {
-	cop_config *next = NULL;
 	cop_config_report report;
-	cop_config_changes changes = { 0 };
 	cop_config_report_init(&report);
-	cop_notify_reloading(cop_clock_monotonic_us());
-	const cop_config_origin origin = { .live = server->config };
-	cop_err err = cop_config_load(server->config_path, &origin, &next, &report);
+	const cop_config_origin origin = { .live = server->config, .changes = live };
+	cop_err err = cop_config_load(server->config_path, &origin, next, &report);
 	if (err != COP_OK) {
 		report_fault(server, &report, fault);
 		err = COP_EINVAL;
-	} else {
-		err = apply_changes(server, next, &changes);
-		if (err != COP_OK)
-			(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reload: %s", cop_err_text(err));
 	}
+	cop_config_report_fini(&report);
+	return err;
+}
+
+cop_err cop_reload_fault(cop_err err, const cop_diag *why, cop_wire_fault *fault)
+{
+	char text[sizeof why->source + sizeof why->message];
+	cop_diag_text(why, text, sizeof text);
+	(void)cop_wire_fault_set(
+	        fault, COP_WIRE_INTERNAL, "reload: %.300s", why->message[0] != '\0' ? text : cop_err_text(err));
+	return err;
+}
+
+void cop_reload_put(const cop_config_changes *changes, const cop_wire_seq *seq, cop_bytes *body)
+{
+	size_t map = cop_wire_put_map_open(body);
+	put_changes(changes, COP_CHANGE_APPLIED, body);
+	put_changes(changes, COP_CHANGE_RESTART, body);
+	if (count_changes(changes, COP_CHANGE_REFUSED) > 0)
+		put_changes(changes, COP_CHANGE_REFUSED, body);
+	cop_wire_seq_put(body, seq);
+	cop_wire_put_map_close(body, map);
+}
+
+cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault)
+{
+	cop_config *next = NULL;
+	cop_config_changes changes = { 0 };
+	cop_model_table_exchange exchange = { 0 };
+	cop_diag why = { 0 };
+	cop_notify_reloading(cop_clock_monotonic_us());
+	cop_err err = cop_reload_read(server, NULL, &next, fault);
 	if (err == COP_OK) {
-		size_t map = cop_wire_put_map_open(body);
-		put_changes(&changes, COP_CHANGE_APPLIED, body);
-		put_changes(&changes, COP_CHANGE_RESTART, body);
-		if (count_changes(&changes, COP_CHANGE_REFUSED) > 0)
-			put_changes(&changes, COP_CHANGE_REFUSED, body);
-		cop_wire_seq_put(body, seq);
-		cop_wire_put_map_close(body, map);
+		err = cop_reload_compare(server, next, &changes);
+		if (err == COP_OK)
+			err = cop_reload_prepare(server, next, &changes, &exchange, &why);
+		if (err == COP_OK)
+			err = cop_reload_apply(server, next, &changes, &exchange);
+		if (err != COP_OK)
+			err = cop_reload_fault(err, &why, fault);
 	}
+	if (err == COP_OK)
+		cop_reload_put(&changes, seq, body);
 	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
 	        err == COP_OK ? "ok" : "refused", changes.count);
 	cop_notify_ready("serving");
+	cop_model_table_drop(&exchange);
 	cop_config_changes_free(&changes);
 	cop_config_free(next);
-	cop_config_report_fini(&report);
 	return err;
 }

@@ -1,12 +1,34 @@
-/* daemon/reload.h: the configuration, read again while the daemon serves. The loop's thread. */
+/* daemon/reload.h: the configuration, read again while the daemon serves, and its parts, which a change of one model
+ * (daemon/model_change.h) goes through too. The loop's thread. */
 #ifndef COP_DAEMON_RELOAD_H
 #define COP_DAEMON_RELOAD_H
 
 #include "daemon/server.h"
 #include "wire/wire_keys.h"
 
-/* Reads the configuration again and applies what can change; appends `{applied: [text ...], restart: [text ...], seq?}`
- * to body. COP_EINVAL: the file is wrong, *fault says as much of it as fits; nothing changed. COP_ENOMEM. */
+/* Reads the configuration again and applies what can change; appends `{applied: [text ...], restart: [text ...],
+ * refused?: [text ...], seq?}` to body. COP_EINVAL: the file is wrong, *fault says as much of it as fits; nothing changed.
+ * COP_EIO: a model is to go, and no checkpoint can be written of it; COP_ENOMEM; nothing changed either. */
 COP_CHECK cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault);
+
+/* ---- its parts, in their order ---- */
+
+/* The file, and over it live changes; live: NULL is those in the state folder. Caller frees *next with cop_config_free.
+ * COP_EINVAL, with *fault. */
+COP_CHECK cop_err cop_reload_read(
+        cop_server *server, const cop_live_changes *live, cop_config **next, cop_wire_fault *fault);
+/* What differs, and what a restart would say of it; caller frees changes, also after an error. COP_ENOMEM. */
+COP_CHECK cop_err cop_reload_compare(cop_server *server, const cop_config *next, cop_config_changes *changes);
+/* Makes what is to come, and writes a checkpoint if models are to go. Caller ends the exchange with cop_model_table_drop,
+ * or gives it to apply. COP_EIO, COP_ENOMEM. */
+COP_CHECK cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_config_changes *changes,
+        cop_model_table_exchange *exchange, cop_diag *diag);
+/* From here on it is served. COP_ENOMEM: nothing changed. */
+COP_CHECK cop_err cop_reload_apply(
+        cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_table_exchange *exchange);
+/* The reply. */
+void cop_reload_put(const cop_config_changes *changes, const cop_wire_seq *seq, cop_bytes *body);
+/* Fills *fault; err. */
+cop_err cop_reload_fault(cop_err err, const cop_diag *why, cop_wire_fault *fault);
 
 #endif

@@ -8,6 +8,7 @@
 #include "daemon/api/api_link.h"
 #include "daemon/common/clock.h"
 #include "daemon/refit/refit_body.h"
+#include "daemon/model_change.h"
 #include "daemon/reload.h"
 #include "daemon/report/explain_body.h"
 #include "daemon/report/history_body.h"
@@ -28,6 +29,8 @@ typedef struct request {
 	bool admin; /* it came by the endpoint of administration */
 	const verb *verb;
 	cop_model_slot *model; /* NULL for verbs that need none and got an empty name */
+	const char *name;      /* of the model, as it came */
+	size_t name_length;
 	const void *body;
 	size_t length;
 	uint64_t sequence;              /* newest journal record that the reply reports; 0: none */
@@ -39,7 +42,7 @@ typedef struct request {
 typedef cop_err handler(request *r, cop_wire_fault *fault);
 
 /* Which models a verb is for. */
-typedef enum verb_models { ANY, NO_CANDIDATES, CANDIDATES, NONE_NEEDED } verb_models;
+typedef enum verb_models { ANY, NO_CANDIDATES, CANDIDATES, NONE_NEEDED, NOT_YET } verb_models;
 
 struct verb {
 	const char *name;
@@ -68,7 +71,7 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	if (err != COP_OK)
 		return err;
 	cop_permit_charge(r->client, items.count);
-	cop_model_table_charge(r->model, items.count > 0 ? items.count - 1 : 0);
+	cop_model_slot_charge(r->model, items.count > 0 ? items.count - 1 : 0);
 	cop_event_scope scope = scope_of(r);
 	cop_bytes *out = &serving->reply;
 	cop_wire_items_put(out, items.count, &seq);
@@ -102,10 +105,10 @@ static void name_played(const cop_model_slot *slot, const cop_event_id *id, cop_
 static cop_err explain(request *r, cop_wire_fault *fault)
 {
 	cop_wire_context context;
-	cop_model_table_insist_on_names(r->model, true);
+	cop_model_slot_insist_on_names(r->model, true);
 	cop_err err =
 	        cop_wire_explain_decode(r->body, r->length, &r->model->shape, &r->model->workspace, &context, fault);
-	cop_model_table_insist_on_names(r->model, false);
+	cop_model_slot_insist_on_names(r->model, false);
 	if (err != COP_OK)
 		return err;
 	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
@@ -210,6 +213,12 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 	return err != COP_OK ? err : cop_reload(r->server, &seq, &r->server->serving.reply, fault);
 }
 
+static cop_err change_model(request *r, cop_wire_fault *fault)
+{
+	return cop_model_change(
+	        r->server, r->name, r->name_length, r->body, r->length, &r->server->serving.reply, fault);
+}
+
 static cop_err refit(request *r, cop_wire_fault *fault)
 {
 	cop_refit_order order = { .slot = r->model };
@@ -248,6 +257,7 @@ static const verb verbs[] = {
 	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
 	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup },
 	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
+	{ "model", NOT_YET, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, change_model },
 	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit },
 	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote },
 	{ "rollback", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, rollback },
@@ -268,7 +278,7 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, status, history, view, checkpoint, backup, reload, refit, promote, rollback or freeze",
+	        "explain, status, history, view, checkpoint, backup, reload, model, refit, promote, rollback or freeze",
 	        clean);
 	return NULL;
 }
@@ -277,7 +287,9 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
 {
 	size_t length = zmq_msg_size(name);
-	if (length == 0 && r->verb->models == NONE_NEEDED)
+	r->name = zmq_msg_data(name);
+	r->name_length = length;
+	if ((length == 0 && r->verb->models == NONE_NEEDED) || r->verb->models == NOT_YET)
 		return COP_OK;
 	r->model = cop_model_table_find(&r->server->durable.models, zmq_msg_data(name), length);
 	if (r->model == NULL) {
@@ -367,8 +379,8 @@ static cop_err read_request(request *r, cop_sockets_message *message, size_t fir
 	cop_err err = count < 2 ? COP_OK : find_model(r, &frame[1], fault);
 	if (err == COP_OK)
 		err = take_permit(r, &frame[0], fault);
-	if (err == COP_OK && found->event != NULL && !cop_model_table_take(r->model, cop_clock_monotonic_us()))
-		err = cop_wire_fault_set(fault, COP_WIRE_BUSY, COP_MODEL_TABLE_BUSY, r->model->name);
+	if (err == COP_OK && found->event != NULL && !cop_model_slot_take(r->model, cop_clock_monotonic_us()))
+		err = cop_wire_fault_set(fault, COP_WIRE_BUSY, COP_MODEL_SLOT_BUSY, r->model->name);
 	return err;
 }
 
@@ -414,10 +426,12 @@ static const char *peer_of(zmq_msg_t *frame)
 static void audit(const request *r, zmq_msg_t *frame, cop_err err)
 {
 	const char *name = cop_permit_name(frame);
+	char model[COP_CONFIG_NAME_MAX + 8] = "";
+	if (r->name_length > 0)
+		cop_wire_text_clean(model, sizeof model, r->name, r->name_length);
 	cop_log_line(r->server->log, COP_LOG_NOTICE, "administration",
-	        "verb=%s model=\"%s\" peer=\"%s\" name=\"%s\" done=%s", r->verb->name,
-	        r->model == NULL ? "" : r->model->name, peer_of(frame), name == NULL ? "" : name,
-	        err == COP_OK ? "yes" : "no");
+	        "verb=%s model=\"%s\" peer=\"%s\" name=\"%s\" done=%s", r->verb->name, model, peer_of(frame),
+	        name == NULL ? "" : name, err == COP_OK ? "yes" : "no");
 }
 
 /* One reading of the clock for a message: it ends this one's time and begins the next one's. */

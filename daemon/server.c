@@ -255,7 +255,6 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	cop_refits_announce(&server->refits);
 	cop_log_line(server->log, COP_LOG_NOTICE, "serving", "models=%zu checkpoint=%" PRIu64,
 	        server->durable.models.count, server->durable.checkpoint.sequence);
-	cop_metrics_begin(&server->durable.models);
 	cop_model_table_begin(&server->durable.models, cop_clock_monotonic());
 	cop_http_set_phase(server->http, COP_HTTP_SERVING);
 	cop_notify_init(&server->notify, cop_clock_monotonic_us());

@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "daemon/common/refit_program.h"
-#include "daemon/config/config_rules.h"
+#include "daemon/config/config_live.h"
 
 #define FILE_MAX     (1u << 20)
 #define END_MARK     "end-of-configuration"
@@ -46,7 +46,8 @@ static void report_add(cop_config_reading *reading, uint64_t line, const char *t
 		return;
 	}
 	report->items = items;
-	cop_diag_at_line(&items[report->count++], reading->source, line, "%s", text);
+	bool live = line == COP_CONFIG_LIVE_LINE;
+	cop_diag_at_line(&items[report->count++], live ? "live change" : reading->source, live ? 0 : line, "%s", text);
 }
 
 void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
@@ -126,7 +127,8 @@ static int on_complete(cfg_t *cfg, cfg_opt_t *option)
 
 static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *text, void *result)
 {
-	if ((option->flags & CFGF_LIST) != 0 && option->nvalues == 1) /* the first of a list, which is no += */
+	if (!current->merging && (option->flags & CFGF_LIST) != 0 &&
+	        option->nvalues == 1) /* the first of a list, which is no += */
 		meet(cfg, option);
 	size_t length = strlen(text) + 1;
 	cop_config_text *value = cop_mem_alloc(sizeof *value + length, 1);
@@ -134,10 +136,20 @@ static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *text, void *resul
 		current->out_of_memory = true;
 		return -1;
 	}
-	value->line = (uint64_t)cfg->line;
+	value->line = current->merging ? COP_CONFIG_LIVE_LINE : (uint64_t)cfg->line;
 	memcpy(value->text, text, length);
 	*(void **)result = value;
 	return 0;
+}
+
+void cop_config_rules_put(cop_config_reading *reading, cfg_t *section, cfg_opt_t *option, const char *text)
+{
+	current = reading;
+	reading->merging = true;
+	reading->out_of_memory |= cfg_setopt(section, option, text) == NULL;
+	option->flags |= CFGF_MODIFIED;
+	reading->merging = false;
+	current = NULL;
 }
 
 /* options: OPTIONS_MOST. How many they are. */
@@ -325,7 +337,8 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	cop_config_adopted adopted;
 	cop_model_settings_init(&model->set);
 	read_name(reading, cfg, model);
-	cop_config_adopt_find(reading, cfg, &adopted);
+	cop_config_live_name(reading, model);
+	cop_config_adopt_find(reading, cfg, model, &adopted);
 	reading->adopted = adopted.found || adopted.missing;
 	bool learner_known = read_kind(reading, cfg, &adopted, model); /* if not, each option is judged as if some
 	                                                                * learner had it */
@@ -409,6 +422,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	fill_texts(reading, config);
 	fill_admin(reading, root, config);
 	reading->state_dir = config->state_dir;
+	cop_config_live_merge(reading, root);
 	read_models(reading, root, config);
 	cop_config_default_refits(config, false);
 	cop_config_check(reading, root, config);
@@ -419,6 +433,8 @@ static cop_err parse(cop_config_reading *reading, const char *text, size_t lengt
 {
 	*out = NULL;
 	cop_bytes_init(&reading->checkpoint);
+	reading->checkpoint_read = false;
+	reading->met_count = 0;
 	cfg_t *root;
 	cop_config *config = NULL;
 	cop_err err = scan(reading, text, length, &root);
@@ -495,6 +511,47 @@ static cop_err need_programs(const char *path, cop_config **config, cop_config_r
 	return reading.out_of_memory ? COP_ENOMEM : COP_EINVAL;
 }
 
+/* Once more, with the live changes over it, if there are any. */
+static cop_err apply_live(cop_config_reading *reading, const char *text, size_t length, cop_config **config)
+{
+	cop_live_changes live = { 0 };
+	cop_config *file = *config, *both = NULL;
+	cop_diag why = { 0 };
+	cop_err err = reading->origin.changes != NULL ? cop_live_copy(reading->origin.changes, &live)
+	                                              : cop_live_read(file->state_dir, &live, &why);
+	if (why.message[0] != '\0')
+		cop_config_complain(reading, 0, "", "%s: %s", why.source, why.message);
+	reading->live = &live;
+	if (err == COP_OK && live.count > 0) {
+		err = parse(reading, text, length, &both);
+		if (err == COP_OK) {
+			cop_config_live_judge(reading, file, both);
+			err = reading->out_of_memory ? COP_ENOMEM : reading->wrong ? COP_EINVAL : COP_OK;
+		}
+		cop_config_free(file);
+		file = both;
+	}
+	if (err != COP_OK) {
+		cop_config_free(file);
+		file = NULL;
+	} else {
+		file->live = live;
+		live = (cop_live_changes){ 0 };
+	}
+	*config = file;
+	reading->live = NULL;
+	cop_live_free(&live);
+	return err;
+}
+
+static cop_err load(cop_config_reading *reading, const char *text, size_t length, cop_config **out)
+{
+	cop_err err = parse(reading, text, length, out);
+	if (err == COP_OK)
+		err = apply_live(reading, text, length, out);
+	return err == COP_OK ? need_programs(reading->source, out, reading->report) : err;
+}
+
 cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report)
 {
 	cop_config_reading reading = { .report = report, .source = path };
@@ -502,10 +559,9 @@ cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_c
 	if (origin != NULL)
 		reading.origin = *origin;
 	if (path == NULL) {
-		static const char name[] = "built-in configuration";
-		cop_err err =
-		        cop_config_parse((const char *)cop_demo_conf, cop_demo_conf_length, name, ".", out, report);
-		return err == COP_OK ? need_programs(name, out, report) : err;
+		reading.source = "built-in configuration";
+		reading.folder = ".";
+		return load(&reading, (const char *)cop_demo_conf, cop_demo_conf_length, out);
 	}
 	char *text;
 	size_t length;
@@ -523,10 +579,8 @@ cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_c
 		else
 			slash[slash == folder ? 1 : 0] = '\0';
 		reading.folder = folder;
-		err = parse(&reading, text, length, out);
+		err = load(&reading, text, length, out);
 	}
-	if (err == COP_OK)
-		err = need_programs(path, out, report);
 	cop_mem_free(folder);
 	cop_mem_free(text);
 	return err;
@@ -553,6 +607,7 @@ void cop_config_free(cop_config *config)
 			cop_config_list_free(
 			        cop_config_rules_names_list(&cop_config_name_files[n], &config->models[i]));
 	}
+	cop_live_free(&config->live);
 	cop_access_free(config->api_access);
 	cop_certificate_free(config->api_pair);
 	cop_access_free(config->curve_access);

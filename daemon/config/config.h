@@ -15,6 +15,7 @@
 #include "daemon/common/log.h"
 #include "daemon/config/access.h"
 #include "daemon/config/certificate.h"
+#include "daemon/config/live.h"
 #include "online/model_options.h"
 #include "wire/curve_key.h"
 
@@ -90,6 +91,8 @@ typedef struct cop_config_model {
 	cop_model_settings
 	        set; /* with the defaults filled in; what does not apply to the learner has lib/online's, or 0 */
 	char name[COP_CONFIG_NAME_MAX + 1];
+	char stored[COP_CONFIG_NAME_MAX + 1]; /* in the journal and in checkpoints: the name, or NAME#LIFE */
+	uint32_t life;                        /* how often it was begun anew live */
 	bool apprentice;            /* an existing system decides, and the model learns from that; not for value */
 	uint32_t rate;              /* events in a second, 0: any number */
 	uint64_t names_bytes;       /* sparse: for the names of features; 0: none are kept */
@@ -139,6 +142,7 @@ typedef struct cop_config {
 	bool journal_given, http_given, api_given, curve_given; /* the file has such a section */
 	size_t model_count;                                     /* >= 1 */
 	cop_config_model *models;                               /* in the file's order, names unique */
+	cop_live_changes live;                                  /* that are in it, owned */
 } cop_config;
 
 /* Whether an address ADDRESS:PORT of the section api cannot be reached from another machine. */
@@ -156,11 +160,13 @@ void cop_config_report_fini(cop_config_report *report);
 
 /* Where else than in start_from's file a model's saved state may be. All NULL: only in the newest checkpoint. */
 typedef struct cop_config_origin {
-	const char *const *reset; /* NULL-ended; models whose checkpointed state does not count; NULL: none */
-	const cop_config *live;   /* what is served now, by a reload */
+	const char *const *reset;        /* NULL-ended; models whose checkpointed state does not count; NULL: none */
+	const cop_config *live;          /* what is served now, by a reload */
+	const cop_live_changes *changes; /* in place of those in the state folder; NULL: those */
 } cop_config_origin;
 
-/* Reads the file at path, or the built-in demonstration (conf/demo.conf) when path is NULL; feature_names and
+/* Reads the file at path, or the built-in demonstration (conf/demo.conf) when path is NULL, and over it the live
+ * changes of the state folder, which it must not contradict; feature_names and
  * arm_names are read relative to the file's folder, and what a model with start_from leaves out is taken from its
  * saved state. origin: NULL is all NULL. Caller frees with cop_config_free; on error *out is NULL and
  * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
@@ -173,6 +179,12 @@ COP_CHECK cop_err cop_config_load(
  * where name files are; NULL: no file is read, and models that want one get empty lists. */
 COP_CHECK cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder,
         cop_config **out, cop_config_report *report);
+
+/* "OPTION = VALUE" with a NUL behind it, of an option of a model as live changes call it. False: there is no such. */
+bool cop_config_live_print(const char *option, const cop_config_model *model, cop_bytes *out);
+
+/* Whether the option, called so, has several values. */
+bool cop_config_live_is_list(const char *option);
 
 /* Models that say nothing of refits have them where learner, journal, `program` (there is one) and the machine's memory
  * allow. */
@@ -190,8 +202,17 @@ typedef enum cop_config_change_kind {
 	COP_CHANGE_REFUSED, /* a restart refuses it */
 } cop_config_change_kind;
 
+/* What becomes of a model by it. */
+typedef enum cop_config_change_of {
+	COP_CHANGE_OF_SETTINGS,
+	COP_CHANGE_ADDS,
+	COP_CHANGE_REMOVES,
+	COP_CHANGE_RENEWS
+} cop_config_change_of;
+
 typedef struct cop_config_change {
 	cop_config_change_kind kind;
+	cop_config_change_of of;
 	char model[COP_CONFIG_NAME_MAX + 1]; /* "": no model's */
 	char text[1024];                     /* "model demo: epsilon: 0.1 -> 0.2" */
 } cop_config_change;
@@ -201,7 +222,7 @@ typedef struct cop_config_changes {
 	size_t count;
 } cop_config_changes;
 
-/* What differs in next. Applied while running: clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
+/* What differs in next. Applied while running: models added, removed or begun anew (in another life), clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
  * model epsilon (with decay and floor), gamma, explore_first, optimism, least_propensity, share_min and share_max,
  * reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep,
  * names_bytes, apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss
@@ -211,8 +232,11 @@ COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next,
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);
 void cop_config_changes_free(cop_config_changes *changes);
 
-/* Gives live the settings of next that cop_config_diff calls applied, by exchange: free next afterwards. No errors. */
-void cop_config_apply(cop_config *live, cop_config *next);
+/* Gives live what cop_config_diff calls applied in next, by exchange: free next afterwards. Models that are added, removed
+ * or begun anew come and go with it, so pointers to models of live mean nothing afterwards. COP_ENOMEM: nothing changed. */
+COP_CHECK cop_err cop_config_apply(cop_config *live, cop_config *next, const cop_config_changes *changes);
+/* Whether the change of the model is applied; false also if there is none. */
+bool cop_config_changes_has(const cop_config_changes *changes, cop_config_change_of of, const char *model);
 
 /* Bytes that the model takes when it is made, about; what waits for feedback comes on top, up to pending_bytes. */
 uint64_t cop_config_model_bytes(const cop_config_model *model);

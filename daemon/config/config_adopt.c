@@ -13,11 +13,13 @@
 
 /* ---- where it is found ---- */
 
-static bool find_running(const cop_config_reading *reading, const char *name, const char *file, cop_config_model *out)
+static bool find_running(
+        const cop_config_reading *reading, const cop_config_model *asked, const char *file, cop_config_model *out)
 {
 	const cop_config *live = reading->origin.live;
-	const cop_config_model *model = live == NULL ? NULL : cop_config_find(live, name, strlen(name));
-	if (model == NULL || model->start_from == NULL || strcmp(model->start_from, file) != 0)
+	const cop_config_model *model = live == NULL ? NULL : cop_config_find(live, asked->name, strlen(asked->name));
+	if (model == NULL || model->life != asked->life || model->start_from == NULL ||
+	        strcmp(model->start_from, file) != 0)
 		return false;
 	*out = *model;
 	return true;
@@ -35,7 +37,7 @@ static bool open_checkpoint(cop_config_reading *reading, cop_section_file *file)
 	       cop_section_file_open(file, reading->checkpoint.data, reading->checkpoint.length, NULL, NULL) == COP_OK;
 }
 
-static bool find_checkpointed(cop_config_reading *reading, const char *name, cop_config_model *out)
+static bool find_checkpointed(cop_config_reading *reading, const char *name, const char *stored, cop_config_model *out)
 {
 	cop_section_file file;
 	cop_model_section section;
@@ -53,7 +55,7 @@ static bool find_checkpointed(cop_config_reading *reading, const char *name, cop
 			continue;
 		cop_cursor_text(&cursor, saved, sizeof saved);
 		size_t left = cop_cursor_left(&cursor);
-		if (cursor.err != COP_OK || strcmp(saved, name) != 0 ||
+		if (cursor.err != COP_OK || strcmp(saved, stored) != 0 ||
 		        cop_model_peek(cop_cursor_take(&cursor, left), left, &settings, NULL) != COP_OK)
 			continue;
 		out->set = settings;
@@ -93,7 +95,8 @@ static bool says_all(cfg_t *section)
 	return cop_config_has(section, "features") && (!arms || cop_config_has(section, "arms"));
 }
 
-void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_config_adopted *out)
+void cop_config_adopt_find(
+        cop_config_reading *reading, cfg_t *section, const cop_config_model *model, cop_config_adopted *out)
 {
 	const char *name = cfg_title(section);
 	cop_diag why = { 0 };
@@ -101,7 +104,8 @@ void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_conf
 	if (!cop_config_locate(reading, section, "start_from", out->path))
 		return;
 	const cop_config_text *file = cfg_getptr(section, "start_from");
-	out->found = find_running(reading, name, file->text, &out->was) || find_checkpointed(reading, name, &out->was);
+	out->found = find_running(reading, model, file->text, &out->was) ||
+	             find_checkpointed(reading, model->name, model->stored, &out->was);
 	if (out->found)
 		return;
 	cop_err err = read_saved(out->path, &out->was, &out->space, &why);

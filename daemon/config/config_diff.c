@@ -153,11 +153,13 @@ static cop_err diff_rules(const char *where, const cop_config_section *section, 
 	return COP_OK;
 }
 
-static cop_err note(cop_config_changes *changes, bool applied, const char *name, const char *what)
+static cop_err note(
+        cop_config_changes *changes, bool applied, cop_config_change_of of, const char *name, const char *what)
 {
 	cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), name);
 	if (change == NULL)
 		return COP_ENOMEM;
+	change->of = of;
 	(void)snprintf(change->text, sizeof change->text, "model %s: %s", name, what);
 	return COP_OK;
 }
@@ -165,6 +167,8 @@ static cop_err note(cop_config_changes *changes, bool applied, const char *name,
 static cop_err diff_model(const cop_config_model *old, const cop_config_model *next, cop_config_changes *changes)
 {
 	char where[COP_CONFIG_NAME_MAX + 16], refit[sizeof where + 8];
+	if (old->life != next->life)
+		return note(changes, true, COP_CHANGE_RENEWS, old->name, "begun anew");
 	(void)snprintf(where, sizeof where, "model %s: ", old->name);
 	(void)snprintf(refit, sizeof refit, "%srefit.", where);
 	bool live = same_shape(old, next);
@@ -180,7 +184,7 @@ static cop_err diff_model(const cop_config_model *old, const cop_config_model *n
 		                *cop_config_rules_names_text(names, old), *cop_config_rules_names_text(names, next)) &&
 		        !cop_config_list_equal(
 		                cop_config_rules_names_list(names, old), cop_config_rules_names_list(names, next)))
-			err = note(changes, live, old->name, what);
+			err = note(changes, live, COP_CHANGE_OF_SETTINGS, old->name, what);
 	}
 	return err;
 }
@@ -190,12 +194,12 @@ static cop_err diff_models(const cop_config *old, const cop_config *next, cop_co
 	cop_err err = COP_OK;
 	for (size_t i = 0; i < old->model_count && err == COP_OK; i++) {
 		const cop_config_model *there = find_model(next, old->models[i].name);
-		err = there == NULL ? note(changes, false, old->models[i].name, "removed")
+		err = there == NULL ? note(changes, true, COP_CHANGE_REMOVES, old->models[i].name, "removed")
 		                    : diff_model(&old->models[i], there, changes);
 	}
 	for (size_t i = 0; i < next->model_count && err == COP_OK; i++)
 		if (find_model(old, next->models[i].name) == NULL)
-			err = note(changes, false, next->models[i].name, "added");
+			err = note(changes, true, COP_CHANGE_ADDS, next->models[i].name, "added");
 	return err;
 }
 
@@ -236,21 +240,89 @@ static void apply_rules(const cop_config_section *section, void *live, void *nex
 	}
 }
 
-void cop_config_apply(cop_config *live, cop_config *next)
+static void apply_model(cop_config_model *model, cop_config_model *from)
 {
+	if (!same_shape(model, from))
+		return;
+	apply_rules(&cop_config_model_section, model, from);
+	apply_rules(&cop_config_refit_section, model, from);
+	model->refit.given = from->refit.given;
+	model->refit.said = from->refit.said;
+	model->refit.off = from->refit.off;
+	for (size_t n = 0; n < COP_CONFIG_NAMES; n++)
+		swap_bytes(cop_config_rules_names_list(&cop_config_name_files[n], model),
+		        cop_config_rules_names_list(&cop_config_name_files[n], from), sizeof(cop_config_list));
+}
+
+bool cop_config_changes_has(const cop_config_changes *changes, cop_config_change_of of, const char *model)
+{
+	for (size_t i = 0; i < changes->count; i++) {
+		const cop_config_change *change = &changes->items[i];
+		if (change->of == of && change->kind == COP_CHANGE_APPLIED && strcmp(change->model, model) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void move(cop_config_model *list, size_t *count, cop_config_model *model)
+{
+	list[(*count)++] = *model;
+	memset(model, 0, sizeof *model);
+}
+
+typedef struct sorted {
+	cop_config_model *kept, *left; /* left: to be freed */
+	size_t kept_count, left_count;
+} sorted;
+
+/* Those that stay and those that come, in next's order, then those that a change which is not applied would remove. */
+static void sort_models(cop_config *live, cop_config *next, const cop_config_changes *changes, sorted *out)
+{
+	for (size_t i = 0; i < next->model_count; i++) {
+		cop_config_model *theirs = &next->models[i], *ours = find_model(live, theirs->name);
+		if (cop_config_changes_has(changes, ours == NULL ? COP_CHANGE_ADDS : COP_CHANGE_RENEWS, theirs->name)) {
+			move(out->kept, &out->kept_count, theirs);
+		} else if (ours != NULL) {
+			if (ours->life == theirs->life)
+				apply_model(ours, theirs);
+			move(out->kept, &out->kept_count, ours);
+		}
+	}
+	for (size_t i = 0; i < live->model_count; i++) {
+		cop_config_model *ours = &live->models[i];
+		if (ours->name[0] == '\0')
+			continue;
+		if (cop_config_changes_has(changes, COP_CHANGE_REMOVES, ours->name) ||
+		        cop_config_changes_has(changes, COP_CHANGE_RENEWS, ours->name))
+			move(out->left, &out->left_count, ours);
+		else
+			move(out->kept, &out->kept_count, ours);
+	}
+	for (size_t i = 0; i < next->model_count; i++)
+		if (next->models[i].name[0] != '\0')
+			move(out->left, &out->left_count, &next->models[i]);
+}
+
+cop_err cop_config_apply(cop_config *live, cop_config *next, const cop_config_changes *changes)
+{
+	size_t all = live->model_count + next->model_count;
+	sorted s = { cop_mem_alloc(all, sizeof *s.kept), cop_mem_alloc(all, sizeof *s.left), 0, 0 };
+	if (s.kept == NULL || s.left == NULL) {
+		cop_mem_free(s.kept);
+		cop_mem_free(s.left);
+		return COP_ENOMEM;
+	}
 	for (size_t i = 0; i < COP_CONFIG_SECTIONS; i++)
 		apply_rules(&cop_config_sections[i], live, next);
-	for (size_t i = 0; i < live->model_count; i++) {
-		cop_config_model *model = &live->models[i], *from = find_model(next, model->name);
-		if (from == NULL || !same_shape(model, from))
-			continue;
-		apply_rules(&cop_config_model_section, model, from);
-		apply_rules(&cop_config_refit_section, model, from);
-		model->refit.given = from->refit.given;
-		model->refit.said = from->refit.said;
-		model->refit.off = from->refit.off;
-		for (size_t n = 0; n < COP_CONFIG_NAMES; n++)
-			swap_bytes(cop_config_rules_names_list(&cop_config_name_files[n], model),
-			        cop_config_rules_names_list(&cop_config_name_files[n], from), sizeof(cop_config_list));
-	}
+	sort_models(live, next, changes, &s);
+	cop_mem_free(live->models);
+	cop_mem_free(next->models);
+	live->models = s.kept;
+	live->model_count = s.kept_count;
+	next->models = s.left;
+	next->model_count = s.left_count;
+	const cop_live_changes were = live->live;
+	live->live = next->live;
+	next->live = were;
+	return COP_OK;
 }

@@ -69,8 +69,10 @@ typedef struct cop_config_reading {
 	const char *source;
 	const char *folder;
 	cop_config_origin origin;
-	const char *state_dir; /* once it is known; kept */
-	cop_bytes checkpoint;  /* the newest one's body, when it was looked for: */
+	const char *state_dir;        /* once it is known; kept */
+	const cop_live_changes *live; /* to be read as if they stood in the file; NULL: none */
+	bool merging;                 /* they are being put there */
+	cop_bytes checkpoint;         /* the newest one's body, when it was looked for: */
 	bool checkpoint_read;
 	const cop_config_list *arms; /* their names, of the model under way; NULL: what may name them is left out */
 	bool adopted;                /* what the model under way does not say comes from saved state */
@@ -85,6 +87,9 @@ typedef struct cop_config_reading {
 /* Adds "option: message" at a line; an empty option stands for the whole file. */
 void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+/* One more value of an option, as if it stood in the file, at COP_CONFIG_LIVE_LINE. */
+void cop_config_rules_put(cop_config_reading *reading, cfg_t *section, cfg_opt_t *option, const char *text);
+#define COP_CONFIG_LIVE_LINE ((uint64_t)1 << 31)
 /* Complains of environment variables that the text names and that are not set. */
 void cop_config_check_variables(cop_config_reading *reading, const char *text, size_t length);
 
@@ -136,7 +141,9 @@ typedef struct cop_config_adopted {
 	char path[COP_CONFIG_PATH];
 } cop_config_adopted;
 
-void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_config_adopted *out);
+/* model: its names are known. */
+void cop_config_adopt_find(
+        cop_config_reading *reading, cfg_t *section, const cop_config_model *model, cop_config_adopted *out);
 /* Into a model of the same learner, before what the section says itself. */
 void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *model);
 /* Complains of what the section says otherwise than the file. */

@@ -114,9 +114,10 @@ static void tell_restored(const cop_checkpoint *checkpoint, const cop_model_tabl
 	cop_log_line(log, COP_LOG_NOTICE, "restored", "sequence=%" PRIu64 " bytes=%" PRIu64, checkpoint->sequence,
 	        checkpoint->bytes);
 	for (size_t i = 0; i < set->parked_count; i++)
-		cop_log_line(log, COP_LOG_WARNING, "model_parked",
-		        "model=%s reason=\"in the checkpoint but not in the configuration; kept as it is\"",
-		        set->parked[i].name);
+		if (!set->parked[i].refit)
+			cop_log_line(log, COP_LOG_WARNING, "model_parked",
+			        "model=%s reason=\"in the checkpoint but not in the configuration; kept as it is\"",
+			        set->parked[i].stored);
 }
 
 cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set, const cop_config *config,

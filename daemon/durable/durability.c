@@ -68,7 +68,7 @@ static void tidy_challengers(cop_durability *durable)
 {
 	uint64_t from = first_replayed(durable);
 	for (size_t i = 0; i < durable->models.count; i++) {
-		cop_model_slot *slot = &durable->models.items[i];
+		cop_model_slot *slot = durable->models.items[i];
 		cop_refit_state *s = &slot->refit;
 		uint64_t decisions = cop_model_get_counters(slot->model)->decisions;
 		cop_diag why = { 0 };
@@ -79,8 +79,8 @@ static void tidy_challengers(cop_durability *durable)
 		cop_refit_state_release(s, from);
 		if (s->controller.number == 0 || slot->refit.running)
 			continue;
-		if (cop_challenger_prune(durable->config->state_dir, slot->name, slot->config->refit.keep, is_needed, s,
-		            &pruned, &why) != COP_OK)
+		if (cop_challenger_prune(durable->config->state_dir, slot->stored, slot->config->refit.keep, is_needed,
+		            s, &pruned, &why) != COP_OK)
 			cop_log_line(
 			        durable->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
 		s->held = pruned.held;
@@ -92,7 +92,7 @@ static uint64_t held_bytes(const cop_durability *durable)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < durable->models.count; i++)
-		bytes += durable->models.items[i].refit.held;
+		bytes += durable->models.items[i]->refit.held;
 	return bytes;
 }
 
@@ -101,7 +101,7 @@ static uint64_t window_of_refits(const cop_durability *durable)
 {
 	uint64_t first = UINT64_MAX;
 	for (size_t i = 0; i < durable->models.count; i++) {
-		const cop_model_slot *slot = &durable->models.items[i];
+		const cop_model_slot *slot = durable->models.items[i];
 		if (!slot->config->refit.enabled)
 			continue;
 		uint64_t from = cop_refit_state_window(

@@ -101,7 +101,7 @@ static cop_err apply(cop_past *past, const char *state_dir, const char *folder, 
 	while ((err = cop_journal_next(reader, &raw, diag)) == COP_OK) {
 		if (raw.sequence == past->sequence)
 			cop_model_explain_applied(past->slot->model, true);
-		if (raw.type == COP_WIRE_RECORD_CONFIG || is_of(&raw, past->slot->name))
+		if (raw.type == COP_WIRE_RECORD_CONFIG || is_of(&raw, past->slot->stored))
 			err = cop_recovery_apply(&recovery, &past->models, &raw);
 		if (err != COP_OK) {
 			char why[sizeof recovery.why];

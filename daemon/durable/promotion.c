@@ -18,7 +18,7 @@ static cop_err challenge_from_file(
 {
 	cop_trees *trees;
 	uint32_t is;
-	cop_err err = cop_challenger_read(state_dir, slot->name, number, &trees, &is, diag);
+	cop_err err = cop_challenger_read(state_dir, slot->stored, number, &trees, &is, diag);
 	if (err == COP_OK && given && is != *crc) {
 		cop_diag_message(diag,
 		        "challenger %" PRIu64
@@ -119,8 +119,8 @@ cop_err cop_promotion_do(
 {
 	cop_model_evidence before;
 	cop_wire_record record = {
-		.model = s->slot->name,
-		.model_length = strlen(s->slot->name),
+		.model = s->slot->stored,
+		.model_length = strlen(s->slot->stored),
 		.time = s->durable->time,
 		.promotion = kind,
 		.count = number,

@@ -24,10 +24,10 @@
 	"--salvaged starts, or start with "                                                                            \
 	"--checkpoint-only, which sets the journal aside"
 
-static bool listed(const char *const *names, const char *name, size_t length)
+static bool listed(const char *const *names, const char *name)
 {
 	for (; names != NULL && *names != NULL; names++)
-		if (strlen(*names) == length && memcmp(*names, name, length) == 0)
+		if (strcmp(*names, name) == 0)
 			return true;
 	return false;
 }
@@ -75,8 +75,8 @@ static cop_err find_model(cop_recovery *recovery, cop_model_table *set, const co
 	if (err != COP_OK)
 		return err;
 	if (length > 0)
-		*served = cop_model_table_find(set, name, length);
-	*skip = *served == NULL || listed(recovery->reset, name, length);
+		*served = cop_model_table_find_stored(set, name, length);
+	*skip = *served == NULL || listed(recovery->reset, (*served)->name);
 	return COP_OK;
 }
 

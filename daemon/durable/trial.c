@@ -90,33 +90,29 @@ cop_err cop_trial_start(const cop_config *config, const char *const *reset, cop_
 	return err;
 }
 
-/* The settings that the state of a model of this name was made with; false: there is none. */
-static bool settings_of(cop_model_table *set, const char *name, cop_model_settings *settings)
+/* The settings that the state of a model of this stored name was made with; false: there is none. */
+static bool settings_of(cop_model_table *set, const char *stored, cop_model_settings *settings)
 {
-	const cop_model_slot *slot = cop_model_table_find(set, name, strlen(name));
-	if (slot != NULL) {
+	const cop_model_slot *slot = cop_model_table_find_stored(set, stored, strlen(stored));
+	const cop_parked *parked = cop_model_table_find_parked(set, stored, false);
+	char saved[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	if (slot != NULL)
 		*settings = *cop_model_get_settings(slot->model);
-		return true;
-	}
-	for (size_t i = 0; i < set->parked_count; i++) {
-		const cop_parked *parked = &set->parked[i];
-		char saved[COP_CONFIG_NAME_MAX + 1];
-		cop_cursor cursor;
-		if (strcmp(parked->name, name) != 0)
-			continue;
-		cop_cursor_init(&cursor, parked->section.data, parked->section.length);
-		cop_cursor_text(&cursor, saved, sizeof saved);
-		size_t length = cop_cursor_left(&cursor);
-		return cursor.err == COP_OK &&
-		       cop_model_peek(cop_cursor_take(&cursor, length), length, settings, NULL) == COP_OK;
-	}
-	return false;
+	if (slot != NULL || parked == NULL)
+		return slot != NULL;
+	cop_cursor_init(&cursor, parked->section.data, parked->section.length);
+	cop_cursor_text(&cursor, saved, sizeof saved);
+	size_t length = cop_cursor_left(&cursor);
+	return cursor.err == COP_OK &&
+	       cop_model_peek(cop_cursor_take(&cursor, length), length, settings, NULL) == COP_OK;
 }
 
 static cop_err refuse_model(const char *name, const char *why, cop_config_changes *changes)
 {
 	for (size_t i = 0; i < changes->count; i++)
-		if (strcmp(changes->items[i].model, name) == 0 && changes->items[i].kind == COP_CHANGE_RESTART)
+		if (strcmp(changes->items[i].model, name) == 0 &&
+		        (changes->items[i].kind == COP_CHANGE_RESTART || changes->items[i].of == COP_CHANGE_ADDS))
 			changes->items[i].kind = COP_CHANGE_REFUSED;
 	cop_config_change *change = cop_config_changes_add(changes, COP_CHANGE_REFUSED, name);
 	if (change == NULL)
@@ -138,7 +134,7 @@ cop_err cop_trial_changes(
 	for (size_t i = 0; i < next->model_count && err == COP_OK; i++) {
 		cop_model_settings was;
 		cop_diag why = { 0 };
-		if (!settings_of(set, next->models[i].name, &was))
+		if (!settings_of(set, next->models[i].stored, &was))
 			continue;
 		if (cop_model_can_load(&was, &next->models[i].set, &why) != COP_OK)
 			err = refuse_model(next->models[i].name, why.message, changes);

@@ -106,8 +106,8 @@ static void put_figure(const cop_model_table *models, size_t which, cop_bytes *o
 	cop_exposition_family(out, figures[which].metric, figures[which].help);
 	for (size_t i = 0; i < models->count; i++) {
 		cop_apprentice_summary is;
-		cop_model_get_apprentice(models->items[i].model, &is);
-		cop_exposition_number(out, figures[which].metric, label(&models->items[i], labels), figure(&is, which));
+		cop_model_get_apprentice(models->items[i]->model, &is);
+		cop_exposition_number(out, figures[which].metric, label(models->items[i], labels), figure(&is, which));
 	}
 }
 
@@ -118,11 +118,11 @@ void cop_apprentice_body_metrics(const cop_model_table *models, cop_bytes *out)
 	        out, "coppice_apprentice", "1 while the model learns from an existing system and does not decide.");
 	for (size_t i = 0; i < models->count; i++)
 		cop_exposition_whole(
-		        out, "coppice_apprentice", label(&models->items[i], labels), models->items[i].shape.apprentice);
+		        out, "coppice_apprentice", label(models->items[i], labels), models->items[i]->shape.apprentice);
 	for (const cop_counter *row = cop_apprentice_body_counters; !cop_counters_is_end(row); row++) {
 		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < models->count; i++) {
-			const cop_model_slot *slot = &models->items[i];
+			const cop_model_slot *slot = models->items[i];
 			cop_apprentice_summary is;
 			cop_model_get_apprentice(slot->model, &is);
 			cop_exposition_whole(out, row->metric, label(slot, labels),

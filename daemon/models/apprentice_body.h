@@ -14,7 +14,7 @@ extern const cop_counter cop_apprentice_body_counters[]; /* of a cop_apprentice_
 void cop_apprentice_body_status(const cop_model_slot *slot, cop_bytes *out);
 /* "observed=120 agreement=0.8 ..." */
 void cop_apprentice_body_text(const cop_model *model, char out[COP_APPRENTICE_TEXT]);
-/* Families of metrics; from the process' begin on, as cop_metrics_begin has it. */
+/* Families of metrics; from the process' begin on, as cop_model_slot_begin has it. */
 void cop_apprentice_body_metrics(const cop_model_table *models, cop_bytes *out);
 
 #endif

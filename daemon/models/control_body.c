@@ -209,7 +209,7 @@ static void put_families(
 	for (size_t k = 0; k < count; k++) {
 		cop_exposition_family(out, rows[k].metric, rows[k].help);
 		for (size_t i = 0; i < 2 * models->count; i++) {
-			const cop_model_slot *slot = &models->items[i / 2];
+			const cop_model_slot *slot = models->items[i / 2];
 			cop_control_summary is;
 			if (!is_used(slot))
 				continue;
@@ -250,7 +250,7 @@ void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 	for (size_t i = 0; i < ROWS(constants); i++) {
 		cop_exposition_family(out, constants[i].metric, constants[i].help);
 		for (size_t m = 0; m < models->count; m++)
-			put_constant(&models->items[m], &constants[i], out);
+			put_constant(models->items[m], &constants[i], out);
 	}
 }
 

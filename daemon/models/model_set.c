@@ -28,8 +28,8 @@ static cop_wire_model describe(const cop_config_model *config)
 	const cop_model_settings *s = &config->set;
 	const cop_learner_settings *l = &s->learner;
 	return (cop_wire_model){
-		.name = config->name,
-		.name_length = strlen(config->name),
+		.name = config->stored,
+		.name_length = strlen(config->stored),
 		.learner = l->learner,
 		.learner_length = strlen(l->learner),
 		.features = l->features,

@@ -64,6 +64,14 @@ void cop_refits_stop(cop_refits *refits)
 	cop_challenger_load_end(&refits->load);
 }
 
+void cop_refits_forget(cop_refits *refits, const cop_model_slot *slot)
+{
+	if (refits->running == slot)
+		abandon(refits);
+	if (refits->next == slot)
+		refits->next = NULL;
+}
+
 int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
 
 static bool journal_stands(const cop_refits *r)
@@ -92,7 +100,7 @@ double cop_refits_rested(const cop_refits *r)
 {
 	double rested = 0.0;
 	for (size_t i = 0; i < r->durable->models.count; i++) {
-		const cop_refit_controller *c = &r->durable->models.items[i].refit.controller;
+		const cop_refit_controller *c = &r->durable->models.items[i]->refit.controller;
 		rested = fmax(rested, cop_refit_rested(c->began, c->spent, r->durable->config->refit_cpu_share));
 	}
 	return rested;
@@ -136,7 +144,7 @@ static void fill_job(const cop_refits *r, const cop_model_slot *slot, uint64_t n
 	*job = (cop_worker_job){
 		.version = COP_VERSION,
 		.state_dir = r->state_dir,
-		.model = slot->name,
+		.model = slot->stored,
 		.parent = (int)getpid(),
 		.number = number,
 		.durable = cop_journaler_durable(r->durable->journal),
@@ -173,7 +181,7 @@ static void note_end(cop_refits *r, cop_model_slot *slot, const cop_worker_line 
 
 static cop_err choose_number(const cop_refits *r, const cop_model_slot *slot, uint64_t *number, cop_diag *diag)
 {
-	cop_err err = cop_challenger_newest(r->state_dir, slot->name, number, diag);
+	cop_err err = cop_challenger_newest(r->state_dir, slot->stored, number, diag);
 	uint64_t highest = slot->refit.controller.number;
 	*number = 1 + (*number > highest ? *number : highest);
 	return err;
@@ -239,7 +247,7 @@ static size_t state_bytes(const cop_refits *r, const cop_learner *learner)
 static void begin_loading(cop_refits *r, double now)
 {
 	const cop_learner *learner = cop_model_learner(r->running->model);
-	if (cop_challenger_load_begin(&r->load, r->state_dir, r->running->name, r->end.number, &learner->settings,
+	if (cop_challenger_load_begin(&r->load, r->state_dir, r->running->stored, r->end.number, &learner->settings,
 	            state_bytes(r, learner)) == COP_OK)
 		return;
 	const cop_diag why = { .message = "no thread to read the challenger with" };
@@ -329,7 +337,7 @@ static void begin_due(cop_refits *r, double now)
 	if (!journal_stands(r))
 		return;
 	for (size_t i = 0; i < r->durable->models.count; i++) {
-		cop_model_slot *slot = &r->durable->models.items[i];
+		cop_model_slot *slot = r->durable->models.items[i];
 		if (!slot->config->refit.enabled)
 			continue;
 		cop_refit_due is = due(r, slot, now);
@@ -344,8 +352,8 @@ static void begin_due(cop_refits *r, double now)
 void cop_refits_turn(cop_refits *r, double now)
 {
 	for (size_t i = 0; i < r->durable->models.count; i++)
-		if (r->durable->models.items[i].refit.controller.current != 0)
-			decide(r, &r->durable->models.items[i]);
+		if (r->durable->models.items[i]->refit.controller.current != 0)
+			decide(r, r->durable->models.items[i]);
 	if (now < r->next_look)
 		return;
 	r->next_look = now + LOOK_SECONDS;
@@ -358,7 +366,7 @@ void cop_refits_turn(cop_refits *r, double now)
 void cop_refits_announce(const cop_refits *r)
 {
 	for (size_t i = 0; i < r->durable->models.count; i++) {
-		const cop_model_slot *slot = &r->durable->models.items[i];
+		const cop_model_slot *slot = r->durable->models.items[i];
 		cop_config_refit_off off = slot->config->refit.off;
 		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
 			cop_log_line(r->durable->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", slot->name,

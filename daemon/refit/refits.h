@@ -31,6 +31,8 @@ typedef struct cop_refits {
 void cop_refits_init(cop_refits *refits, cop_durability *durable);
 /* Kills the worker, if there is one, and waits for what it made to be read. */
 void cop_refits_stop(cop_refits *refits);
+/* The slot goes: what was under way for it ends. */
+void cop_refits_forget(cop_refits *refits, const cop_model_slot *slot);
 /* Readable when a turn is worth while; -1: none. */
 int cop_refits_fd(const cop_refits *refits);
 /* Logs which models would have refits by default, and why they have none; after a start and a reload. */

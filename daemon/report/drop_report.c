@@ -19,15 +19,15 @@ static uint64_t lost_on_streams(const cop_serving *serving)
 {
 	uint64_t lost = 0;
 	for (size_t i = 0; i < serving->durable->models.count; i++)
-		lost += serving->durable->models.items[i].contexts.gaps.missing +
-		        serving->durable->models.items[i].feedback.gaps.missing;
+		lost += serving->durable->models.items[i]->contexts.gaps.missing +
+		        serving->durable->models.items[i]->feedback.gaps.missing;
 	return lost;
 }
 
 static void count_unheard(const cop_serving *serving, cop_drop_report *is)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		const cop_model_slot *slot = &serving->durable->models.items[i];
+		const cop_model_slot *slot = serving->durable->models.items[i];
 		for (size_t k = 0; k < COP_UNHEARD_REASONS; k++)
 			is->unheard += slot->unheard.dropped[k];
 		is->decisions += slot->unheard_decisions;
@@ -39,7 +39,7 @@ static void tell_outliers(const cop_serving *serving, cop_model_slot *slot)
 	cop_outliers now;
 	cop_learner_outliers(cop_model_learner(slot->model), &now);
 	uint64_t fresh = now.values - slot->outliers_logged.values;
-	const char *name = cop_model_table_feature_name(slot, now.feature);
+	const char *name = cop_model_slot_feature_name(slot, now.feature);
 	if (now.values > slot->outliers_logged.values && name == NULL)
 		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
 		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", slot->name, fresh, now.feature,
@@ -80,8 +80,8 @@ void cop_drop_report_look(cop_drop_report *t, cop_serving *serving, double now)
 		cop_log_line(serving->durable->log, COP_LOG_WARNING, "actions_unheard",
 		        "dropped=%" PRIu64 " decisions=%" PRIu64, is.unheard - t->unheard, is.decisions - t->decisions);
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		tell_outliers(serving, &serving->durable->models.items[i]);
-		cop_control_body_look(&serving->durable->models.items[i], serving->durable->log);
+		tell_outliers(serving, serving->durable->models.items[i]);
+		cop_control_body_look(serving->durable->models.items[i], serving->durable->log);
 	}
 	*t = is;
 }

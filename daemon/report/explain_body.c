@@ -18,10 +18,10 @@ static void name_feature(const void *source, size_t index, bool candidate, char 
 {
 	const cop_model_slot *served = source;
 	const char *name =
-	        candidate ? cop_model_table_candidate_name(served, index) : cop_model_table_feature_name(served, index);
+	        candidate ? cop_model_slot_candidate_name(served, index) : cop_model_slot_feature_name(served, index);
 	if (name != NULL)
 		(void)snprintf(out, size, "%s", name);
-	else if (served->shape.features != 0 || !cop_model_table_place_name(served, index, out, size))
+	else if (served->shape.features != 0 || !cop_model_slot_place_name(served, index, out, size))
 		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
 }
 

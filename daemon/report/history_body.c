@@ -52,7 +52,7 @@ static void put_arms(const cop_model_slot *slot, cop_bytes *out)
 static void put_propensities(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_timeline_sums is;
-	cop_model_table_sums(slot, &is);
+	cop_model_slot_sums(slot, &is);
 	is.decisions -= slot->before.decisions;
 	cop_wire_put_text(out, "propensities");
 	size_t map = cop_wire_put_map_open(out);

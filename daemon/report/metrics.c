@@ -20,17 +20,6 @@
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
 
-void cop_metrics_begin(cop_model_table *models)
-{
-	for (size_t i = 0; i < models->count; i++) {
-		cop_model_slot *slot = &models->items[i];
-		slot->before = *cop_model_get_counters(slot->model);
-		cop_learner_outliers(cop_model_learner(slot->model), &slot->outliers_before);
-		slot->outliers_logged = slot->outliers_before;
-		cop_model_get_apprentice(slot->model, &slot->apprentice_before);
-	}
-}
-
 static const char *model_label(const cop_model_slot *slot, char *out)
 {
 	(void)snprintf(out, LABELS, "model=\"%s\"", slot->name);
@@ -65,7 +54,7 @@ static void put_model_counters(const cop_model_table *models, cop_bytes *out)
 			continue;
 		cop_exposition_family(out, row->metric, row->help);
 		for (size_t i = 0; i < models->count; i++)
-			put_counter(&models->items[i], row, out);
+			put_counter(models->items[i], row, out);
 	}
 }
 
@@ -92,7 +81,7 @@ static double dropped_of(const cop_model_slot *slot, unsigned word) { return (do
 static const char *dropped_text(unsigned word) { return cop_unheard_reason_text((cop_unheard_reason)word); }
 static double limited_of(const cop_model_slot *slot) { return (double)slot->limited; }
 static double unheard_of(const cop_model_slot *slot) { return (double)slot->unheard_decisions; }
-static double unknown_names_of(const cop_model_slot *slot) { return (double)cop_model_table_unknown_names(slot); }
+static double unknown_names_of(const cop_model_slot *slot) { return (double)cop_model_slot_unknown_names(slot); }
 static double pending_of(const cop_model_slot *slot) { return (double)cop_model_pending(slot->model); }
 static double waiting_of(const cop_model_slot *slot) { return (double)slot->unheard.contexts; }
 static double waiting_bytes_of(const cop_model_slot *slot) { return (double)slot->unheard.bytes; }
@@ -125,9 +114,9 @@ static void put_arms(const cop_model_table *models, cop_bytes *out)
 	char labels[COP_ARM_LABEL_ROOM];
 	cop_exposition_family(out, name, "New decisions, by arm; of models with 256 arms at most.");
 	for (size_t m = 0; m < models->count; m++)
-		for (size_t i = 0; i < models->items[m].counted_arms; i++) {
-			cop_arm_label(&models->items[m], i, labels);
-			cop_exposition_whole(out, name, labels, models->items[m].arm_decisions[i]);
+		for (size_t i = 0; i < models->items[m]->counted_arms; i++) {
+			cop_arm_label(models->items[m], i, labels);
+			cop_exposition_whole(out, name, labels, models->items[m]->arm_decisions[i]);
 		}
 }
 
@@ -210,7 +199,7 @@ static void put_family(const model_family *family, const cop_model_table *models
 	char labels[LABELS];
 	cop_exposition_family(out, family->name, family->help);
 	for (size_t i = 0; i < models->count; i++) {
-		const cop_model_slot *slot = &models->items[i];
+		const cop_model_slot *slot = models->items[i];
 		if (family->of != NULL)
 			cop_exposition_number(out, family->name, model_label(slot, labels), family->of(slot));
 		for (unsigned word = family->first; word < family->end; word++) {
@@ -235,7 +224,7 @@ static void put_model_streams(const cop_model_table *models, cop_bytes *out)
 	for (const cop_counter *row = cop_counter_tables_stream; !cop_counters_is_end(row); row++) {
 		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < 2 * models->count; i++) {
-			const cop_model_slot *slot = &models->items[i / 2];
+			const cop_model_slot *slot = models->items[i / 2];
 			bool contexts = i % 2 == 0;
 			(void)snprintf(labels, sizeof labels, "model=\"%s\",stream=\"%s\"", slot->name,
 			        contexts ? "contexts" : "feedback");
@@ -258,7 +247,7 @@ static void put_queued(const cop_serving *serving, const cop_inlet_state *state,
 	static const char name[] = "coppice_queued_bytes";
 	uint64_t waiting = 0;
 	for (size_t i = 0; i < serving->durable->models.count; i++)
-		waiting += serving->durable->models.items[i].unheard.bytes;
+		waiting += serving->durable->models.items[i]->unheard.bytes;
 	const struct {
 		const char *label;
 		uint64_t bytes;

@@ -6,10 +6,6 @@
 #include "base/bytes.h"
 #include "daemon/report/report.h"
 
-/* Models' counters begin with the model and can fall back when a killed process goes on from a checkpoint, which would
- * look like a jump; on the page all counters begin with the process. Call it when serving begins. */
-void cop_metrics_begin(cop_model_table *models);
-
 /* Appends the page. About a microsecond for each line: some fifty lines, and twenty-five for each model. */
 void cop_metrics_put(const cop_report *report, cop_bytes *out);
 

@@ -108,7 +108,7 @@ static cop_err start(cop_model_view *view, const cop_model_slot *slot, double no
 	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN && err == COP_OK; i++)
 		err = copy_names(lists[i], &view->names[i]);
 	if (err == COP_OK) {
-		cop_model_table_save_slot(slot, &view->saved);
+		cop_model_slot_save(slot, &view->saved);
 		err = view->saved.err;
 	}
 	if (err == COP_OK)

@@ -74,7 +74,7 @@ static void put_outliers(const cop_model_slot *slot, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "values", outliers.values);
 	cop_wire_put_key_unsigned(out, "rescaled", outliers.rescaled);
 	if (outliers.values > 0) {
-		const char *name = cop_model_table_feature_name(slot, outliers.feature);
+		const char *name = cop_model_slot_feature_name(slot, outliers.feature);
 		cop_wire_put_key_unsigned(out, "feature", outliers.feature);
 		if (name != NULL)
 			cop_wire_put_key_text(out, "name", name);
@@ -115,7 +115,7 @@ static void put_model(const cop_report *report, const cop_model_slot *slot, cop_
 	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(slot->model));
 	cop_wire_put_key_unsigned(out, "pending_bytes", cop_model_pending_bytes(slot->model));
 	put_counters(c, false, out);
-	cop_wire_put_key_unsigned(out, "unknown_names", cop_model_table_unknown_names(slot));
+	cop_wire_put_key_unsigned(out, "unknown_names", cop_model_slot_unknown_names(slot));
 	put_counters(c, true, out);
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
@@ -176,7 +176,7 @@ static void put_queues(const cop_report *report, cop_bytes *out)
 	uint64_t waiting = 0;
 	cop_inlet_look(sockets->inlet, &state);
 	for (size_t i = 0; i < report->durable->models.count; i++)
-		waiting += report->durable->models.items[i].unheard.bytes;
+		waiting += report->durable->models.items[i]->unheard.bytes;
 	cop_wire_put_text(out, "queues");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "limit", report->durable->config->queue_limit);
@@ -219,10 +219,16 @@ static void put_api(const cop_api_counts *counts, cop_bytes *out)
 
 static void put_parked(const cop_model_table *models, cop_bytes *out)
 {
+	size_t count = 0;
 	cop_wire_put_text(out, "parked");
-	cop_wire_put_array(out, models->parked_count);
-	for (size_t i = 0; i < models->parked_count; i++)
-		cop_wire_put_text(out, models->parked[i].name);
+	size_t at = cop_wire_put_array_open(out);
+	for (size_t i = 0; i < models->parked_count; i++) {
+		if (models->parked[i].refit)
+			continue;
+		cop_wire_put_text(out, models->parked[i].stored);
+		count++;
+	}
+	cop_wire_put_array_close(out, at, count);
 }
 
 /* Absolute. */
@@ -249,8 +255,8 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	cop_wire_put_text(out, "models");
 	cop_wire_put_array(out, only != NULL ? 1 : report->durable->models.count);
 	for (size_t i = 0; i < report->durable->models.count; i++)
-		if (only == NULL || only == &report->durable->models.items[i])
-			put_model(report, &report->durable->models.items[i], out);
+		if (only == NULL || only == report->durable->models.items[i])
+			put_model(report, report->durable->models.items[i], out);
 	put_parked(&report->durable->models, out);
 	put_table("requests", cop_counter_tables_requests, report->serving, out);
 	put_table("streams", cop_counter_tables_streams, report->serving, out);

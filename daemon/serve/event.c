@@ -98,8 +98,8 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_id *id)
 {
 	return (cop_wire_record){
-		.model = scope->served->name,
-		.model_length = strlen(scope->served->name),
+		.model = scope->served->stored,
+		.model_length = strlen(scope->served->stored),
 		.time = scope->now,
 		.id = *id,
 	};

@@ -50,6 +50,7 @@ typedef struct connection {
 	cop_zmtp in;
 	cop_zmtp_rest *rest; /* of subscribers in the clear */
 	char *name;          /* of a subscriber's key; NULL: not known */
+	bool deaf;           /* some subscription is to what no model sends */
 } connection;
 
 typedef struct endpoint {
@@ -96,8 +97,15 @@ ssize_t recv(int fd, void *buffer, size_t length, int flags)
 const char *cop_inlet_reason_text(cop_inlet_reason reason)
 {
 	static const char *const texts[] = { "not_zmtp", "frame", "message", "memory", "subscriptions", "clear", "key",
-		"slow" };
+		"slow", "models" };
 	return texts[reason];
+}
+
+static void copy_names(cop_inlet *inlet, const cop_config *config)
+{
+	inlet->model_count = config->model_count < COP_CONFIG_MAX_MODELS ? config->model_count : COP_CONFIG_MAX_MODELS;
+	for (size_t i = 0; i < inlet->model_count; i++)
+		memcpy(inlet->models[i], config->models[i].name, sizeof inlet->models[i]);
 }
 
 cop_err cop_inlet_open(const cop_config *config, cop_inlet **out)
@@ -111,14 +119,13 @@ cop_err cop_inlet_open(const cop_config *config, cop_inlet **out)
 	inlet->limits.message_limit = config->message_limit + 2 * SLACK;
 	inlet->sealed = (cop_zmtp_limits){ COP_ZMTP_SMALL, COP_ZMTP_SMALL + COP_ZMTP_FRAME_COST };
 	inlet->share = config->queue_limit / 4;
-	inlet->model_count = config->model_count;
-	inlet->models = cop_mem_alloc(config->model_count, sizeof *inlet->models);
+	inlet->models = cop_mem_alloc(COP_CONFIG_MAX_MODELS, sizeof *inlet->models);
 	inlet->connections = cop_mem_alloc(FEWEST, sizeof *inlet->connections);
 	inlet->room = FEWEST;
 	(void)pthread_mutex_init(&inlet->lock, NULL);
 	cop_err err = inlet->models == NULL || inlet->connections == NULL ? COP_ENOMEM : COP_OK;
-	for (size_t i = 0; err == COP_OK && i < config->model_count; i++)
-		memcpy(inlet->models[i], config->models[i].name, sizeof inlet->models[i]);
+	if (err == COP_OK)
+		copy_names(inlet, config);
 	if (err == COP_OK && !atomic_compare_exchange_strong(&active, &none, inlet))
 		err = COP_EEXIST;
 	if (err != COP_OK)
@@ -370,6 +377,7 @@ static ssize_t take_subscriptions(cop_inlet *inlet, connection *c, uint8_t *buff
 {
 	cop_zmtp_filtered f = cop_zmtp_filter(&c->in, c->rest, buffer, length, wanted, inlet);
 	inlet->ignored += f.ignored;
+	c->deaf = c->deaf || f.ignored > 0;
 	c->subscriptions += (uint32_t)f.subscriptions;
 	if (f.verdict != COP_ZMTP_GOOD || c->subscriptions > SUBSCRIPTIONS)
 		end(inlet, c, f.verdict != COP_ZMTP_GOOD ? reason_of(f.verdict) : COP_INLET_SUBSCRIPTIONS);
@@ -570,6 +578,29 @@ void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *cont
 		if (c->cookie != 0 && !c->ended && c->name != NULL && lost(context, c->name))
 			end(inlet, c, COP_INLET_KEY);
 	}
+	(void)pthread_mutex_unlock(&inlet->lock);
+}
+
+void cop_inlet_set_models(cop_inlet *inlet, const cop_config *config, cop_inlet_lost *lost, const void *context)
+{
+	(void)pthread_mutex_lock(&inlet->lock);
+	copy_names(inlet, config);
+	for (size_t i = 0; i < inlet->room; i++) {
+		connection *c = &inlet->connections[i];
+		bool named = c->name != NULL && lost != NULL;
+		if (c->cookie != 0 && !c->ended && c->kind == COP_INLET_ACTIONS &&
+		        (c->deaf || (named && lost(context, c->name))))
+			end(inlet, c, COP_INLET_MODELS);
+	}
+	(void)pthread_mutex_unlock(&inlet->lock);
+}
+
+void cop_inlet_deaf(cop_inlet *inlet, int fd)
+{
+	(void)pthread_mutex_lock(&inlet->lock);
+	connection *c = fd >= 0 && (size_t)fd < inlet->room ? &inlet->connections[fd] : NULL;
+	if (c != NULL && c->cookie != 0 && c->kind == COP_INLET_ACTIONS)
+		c->deaf = true;
 	(void)pthread_mutex_unlock(&inlet->lock);
 }
 

@@ -48,6 +48,7 @@ typedef enum cop_inlet_reason {
 	COP_INLET_CLEAR,         /* not encrypted, on an endpoint of CURVE */
 	COP_INLET_KEY,           /* the key of a subscriber may no longer read what it could when it came */
 	COP_INLET_SLOW,          /* did not read while what it was sent took too much room */
+	COP_INLET_MODELS,        /* a model was added that it had subscribed to before, or may not hear */
 	COP_INLET_REASONS
 } cop_inlet_reason;
 
@@ -79,6 +80,11 @@ void cop_inlet_name(cop_inlet *inlet, int fd, const char *name);
 /* Ends the connections of those subscribers whose name is lost. */
 typedef bool cop_inlet_lost(const void *context, const char *name);
 void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *context);
+/* The models are those of the configuration now. Subscribers whose subscriptions were ignored, or who are lost (NULL:
+ * nobody is), are cut off, so that they connect and subscribe again. */
+void cop_inlet_set_models(cop_inlet *inlet, const cop_config *config, cop_inlet_lost *lost, const void *context);
+/* The subscriber whose connection has this descriptor wants what no model of now sends. */
+void cop_inlet_deaf(cop_inlet *inlet, int fd);
 
 /* What recv() does on ZeroMQ's threads. */
 ssize_t cop_inlet_receive(cop_inlet *inlet, int fd, void *buffer, size_t length, int flags);

@@ -62,14 +62,14 @@ bool cop_serving_end_windows(cop_serving *serving)
 	if (!cop_healing_stands(durable))
 		return false;
 	for (size_t i = 0; i < durable->models.count; i++) {
-		cop_model_slot *slot = &durable->models.items[i];
+		cop_model_slot *slot = durable->models.items[i];
 		uint64_t decided = cop_model_get_counters(slot->model)->decisions - slot->before.decisions;
 		size_t most = EXPIRE_BUDGET + 2 * (size_t)(decided - slot->decided);
 		slot->decided = decided;
 		size_t ended = cop_model_expire(slot->model, durable->time, most);
 		cop_wire_record record = {
-			.model = slot->name,
-			.model_length = strlen(slot->name),
+			.model = slot->stored,
+			.model_length = strlen(slot->stored),
 			.time = durable->time,
 		};
 		cop_model_record_ended(slot->model, &record);

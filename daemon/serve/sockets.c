@@ -427,6 +427,8 @@ static void subscribe(cop_sockets *s, zmq_msg_t *frame, const char *topic, size_
 		cop_subscriptions_add(&s->refused, topic, length);
 		return;
 	}
+	if (s->zap != NULL && !cop_subscriptions_matters(&s->heard, topic, length))
+		cop_inlet_deaf(s->inlet, zmq_msg_get(frame, ZMQ_SRCFD));
 	if (s->zap != NULL)
 		(void)zmq_setsockopt(s->actions, ZMQ_SUBSCRIBE, topic, length);
 	s->subscribers++;
@@ -479,6 +481,24 @@ static bool is_lost(const void *context, const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* Whether the name may not read all models. */
+static bool is_barred(const void *context, const char *name)
+{
+	const cop_sockets *s = context;
+	const cop_access_entry *entry = cop_access_named(s->config->curve_access, name);
+	for (size_t i = 0; entry != NULL && i < s->config->model_count; i++)
+		if (!cop_access_allows(entry, COP_ACCESS_READ, s->config->models[i].name))
+			return true;
+	return entry == NULL;
+}
+
+void cop_sockets_models_changed(cop_sockets *sockets, bool added)
+{
+	bool keyed = added && sockets->zap != NULL && sockets->config->curve_access != NULL;
+	if (sockets->inlet != NULL)
+		cop_inlet_set_models(sockets->inlet, sockets->config, keyed ? is_barred : NULL, sockets);
 }
 
 void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_access **access)

@@ -66,6 +66,9 @@ COP_CHECK cop_err cop_sockets_open(cop_sockets *sockets, const cop_config *confi
 /* Exchanges the file of clients: config's is *access from here on, which gets the one before. Clients that lost what they
  * subscribed to are cut off; all others stay. Without CURVE nothing happens. */
 void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_access **access);
+/* The kept configuration has other models. Subscribers that had subscribed to one that was added, and those whose key may not
+ * read all models, are cut off, and subscribe again. */
+void cop_sockets_models_changed(cop_sockets *sockets, bool added);
 /* Waits up to a second for what is still on its way out. */
 void cop_sockets_close(cop_sockets *sockets);
 

@@ -63,11 +63,11 @@ static bool open_items(cop_serving *serving, cop_model_slot *slot, cop_model_str
 	} else if (zmq_msg_size(body) > serving->durable->config->message_limit)
 		(void)cop_wire_fault_set(&fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
 		        zmq_msg_size(body), (size_t)serving->durable->config->message_limit);
-	else if (!cop_model_table_take(slot, cop_clock_monotonic_us()))
-		(void)cop_wire_fault_set(&fault, COP_WIRE_BUSY, COP_MODEL_TABLE_BUSY, slot->name);
+	else if (!cop_model_slot_take(slot, cop_clock_monotonic_us()))
+		(void)cop_wire_fault_set(&fault, COP_WIRE_BUSY, COP_MODEL_SLOT_BUSY, slot->name);
 	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK) {
 		cop_permit_charge(out->client, items->count);
-		cop_model_table_charge(slot, items->count > 0 ? items->count - 1 : 0);
+		cop_model_slot_charge(slot, items->count > 0 ? items->count - 1 : 0);
 		return true;
 	}
 	stream->received++;
@@ -270,7 +270,7 @@ void cop_streams_contexts(cop_serving *serving, cop_sockets_message *message)
 bool cop_streams_ready(const cop_serving *serving)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		const cop_model_slot *slot = &serving->durable->models.items[i];
+		const cop_model_slot *slot = serving->durable->models.items[i];
 		if (slot->unheard.oldest != NULL && !waits(serving, slot))
 			return true;
 	}
@@ -281,7 +281,7 @@ size_t cop_streams_turn(cop_serving *serving)
 {
 	size_t bodies = 0;
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		cop_model_slot *slot = &serving->durable->models.items[i];
+		cop_model_slot *slot = serving->durable->models.items[i];
 		if (slot->unheard.oldest == NULL)
 			continue;
 		const cop_unheard_limits limits = limits_of(serving, slot);
@@ -295,7 +295,7 @@ size_t cop_streams_turn(cop_serving *serving)
 void cop_streams_stop(cop_serving *serving)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		cop_model_slot *slot = &serving->durable->models.items[i];
+		cop_model_slot *slot = serving->durable->models.items[i];
 		if (slot->unheard.contexts > 0)
 			cop_log_line(serving->durable->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu",
 			        slot->name, slot->unheard.contexts);

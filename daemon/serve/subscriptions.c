@@ -24,8 +24,7 @@ static bool is_prefix(const char *prefix, size_t length, const char *text)
 	return length <= strlen(text) && memcmp(prefix, text, length) == 0;
 }
 
-/* Whether it is a prefix of some model's topic. */
-static bool matters(const cop_subscriptions *s, const char *prefix, size_t length)
+bool cop_subscriptions_matters(const cop_subscriptions *s, const char *prefix, size_t length)
 {
 	size_t head = strlen(TOPIC);
 	if (length <= head)
@@ -48,7 +47,7 @@ static cop_subscription *find(const cop_subscriptions *s, const char *prefix, si
 
 void cop_subscriptions_add(cop_subscriptions *s, const void *prefix, size_t length)
 {
-	if (!matters(s, prefix, length))
+	if (!cop_subscriptions_matters(s, prefix, length))
 		return;
 	cop_subscription *known = find(s, prefix, length);
 	if (known != NULL) {
@@ -68,11 +67,9 @@ void cop_subscriptions_add(cop_subscriptions *s, const void *prefix, size_t leng
 
 void cop_subscriptions_remove(cop_subscriptions *s, const void *prefix, size_t length)
 {
-	if (!matters(s, prefix, length))
-		return;
 	cop_subscription *known = find(s, prefix, length);
 	if (known == NULL)
-		s->unkept -= s->unkept > 0;
+		s->unkept -= s->unkept > 0 && cop_subscriptions_matters(s, prefix, length);
 	else if (--known->count == 0)
 		*known = s->items[--s->count];
 }

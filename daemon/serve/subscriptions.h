@@ -30,6 +30,8 @@ typedef struct cop_subscriptions {
 void cop_subscriptions_init(cop_subscriptions *subscriptions, const cop_config *config);
 void cop_subscriptions_fini(cop_subscriptions *subscriptions);
 
+/* Whether it is a prefix of some model's topic. */
+bool cop_subscriptions_matters(const cop_subscriptions *subscriptions, const char *prefix, size_t length);
 /* A subscription (length bytes, borrowed) came, or went. One that went without having come changes nothing. */
 void cop_subscriptions_add(cop_subscriptions *subscriptions, const void *prefix, size_t length);
 void cop_subscriptions_remove(cop_subscriptions *subscriptions, const void *prefix, size_t length);

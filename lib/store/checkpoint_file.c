@@ -27,7 +27,7 @@ static const char magic[8] = { 'C', 'O', 'P', 'C', 'H', 'E', 'C', 'K' };
 
 static bool is_prefix(const char *prefix)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.#-";
 	size_t length = strlen(prefix);
 	return length > 0 && length <= COP_CHECKPOINT_PREFIX_MAX && prefix[0] != '.' &&
 	       strspn(prefix, allowed) == length;

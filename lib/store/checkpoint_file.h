@@ -1,7 +1,7 @@
 /* store/checkpoint_file.h: bytes that outlive a crash, one file for each checkpoint in a state folder.
  *
  * Name: PREFIX.SEQUENCE.checkpoint, the sequence as 20 decimal digits; prefix: 1 to COP_CHECKPOINT_PREFIX_MAX of
- * [A-Za-z0-9_.-], not beginning with a point. File, little-endian:
+ * [A-Za-z0-9_.#-], not beginning with a point. File, little-endian:
  *
  *     "COPCHECK"  u32 version  u32 CRC32C of these 12 bytes        the same in every version
  *     u64 length  u32 CRC32C of the length and the body  body      version 1

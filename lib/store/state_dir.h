@@ -4,12 +4,14 @@
  *     journal/                                   segments (store/journal_segment.h)
  *     coppice.SEQUENCE.checkpoint                checkpoints (store/checkpoint_file.h)
  *     refit/refit.MODEL.NUMBER.checkpoint        challengers that refits made
+ *     live.json                                  changes of the models while it served
  *
  * Section COP_STATE_DIR_MARK of a checkpoint, little-endian: f64 time, u64 next journal record. */
 #ifndef COP_STORE_STATE_DIR_H
 #define COP_STORE_STATE_DIR_H
 
 #define COP_STATE_DIR_LOCK         "lock"
+#define COP_STATE_DIR_LIVE         "live.json"
 #define COP_STATE_DIR_JOURNAL      "journal"
 #define COP_STATE_DIR_CHECKPOINT   "coppice"     /* prefix of the checkpoints' names */
 #define COP_STATE_DIR_ENDING       ".checkpoint" /* of checkpoints and challengers */

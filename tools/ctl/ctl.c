@@ -21,7 +21,7 @@
 #define NAME          "ctl"
 #define REQUESTS      "tcp://127.0.0.1:5590" /* both as in conf/coppice.conf */
 #define ADMIN         "ipc:///run/coppice/admin.ipc"
-#define MOST_WORDS    3 /* verb, model, id */
+#define MOST_WORDS    64 /* verb, model, id; or model, what to do, its name, options */
 #define LARGEST_INPUT ((size_t)16 << 20)
 
 static const char usage_text[] =
@@ -38,6 +38,18 @@ static const char usage_text[] =
         "                          the loss of a decision (two for two-point values)\n"
         "  checkpoint              write a checkpoint now\n"
         "  reload                  read the configuration again\n"
+        "  model add MODEL [OPTION=VALUE ...]\n"
+        "                          serve one more model, of these options of a model's\n"
+        "                          section in the configuration file (refit.OPTION for\n"
+        "                          its section refit); one that was served before goes\n"
+        "                          on from where it was\n"
+        "  model set MODEL OPTION=VALUE ...\n"
+        "                          change options of a model that is served\n"
+        "  model unset MODEL OPTION ...\n"
+        "                          what the file says holds again\n"
+        "  model reset MODEL [OPTION=VALUE ...]\n"
+        "                          begin it anew, perhaps with other options\n"
+        "  model remove MODEL      serve it no longer; what it learned is kept\n"
         "  refit MODEL             fit whole trees to the model's journal now (status\n"
         "                          shows what becomes of it)\n"
         "  promote MODEL [N]       the challenger serves from here on; N: that one of\n"
@@ -57,6 +69,7 @@ static const char usage_text[] =
         "                  file that holds it (-: standard input)\n"
         "  --loss L[,L]    loss, or two of them\n"
         "  --off           with freeze: no longer\n"
+        "  --fresh         with model add: begin anew, whatever was there before\n"
         "  --string        ID is a string even when it is an integer (17, -3; 017 is a\n"
         "                  string)\n"
         "  --json          the answer as JSON on one line\n";
@@ -69,6 +82,7 @@ typedef struct options {
 	const char *loss;
 	bool string;
 	bool off;
+	bool fresh;
 	bool json;
 	const char *words[MOST_WORDS];
 	int count; /* of words given */
@@ -220,8 +234,43 @@ static cop_err put_loss(const options *o, cop_bytes *body, cop_diag *diag)
 
 static bool is_verb(const options *o, const char *verb) { return strcmp(o->verb, verb) == 0; }
 
+/* OPTION=VALUE as a pair of a map, OPTION alone with nil. */
+static cop_err put_options(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	bool values = strcmp(o->words[1], "unset") != 0;
+	cop_wire_put_text(body, "options");
+	cop_wire_put_map(body, (size_t)(o->count - 3));
+	for (int i = 3; i < o->count; i++) {
+		const char *word = o->words[i], *equals = strchr(word, '=');
+		if ((equals != NULL) != values || equals == word)
+			return bad(word, values ? "expected OPTION=VALUE" : "expected OPTION", diag);
+		cop_wire_put_string(body, word, equals == NULL ? strlen(word) : (size_t)(equals - word));
+		if (equals == NULL)
+			cop_wire_put_nil(body);
+		else
+			cop_wire_put_text(body, equals + 1);
+	}
+	return COP_OK;
+}
+
+static cop_err put_change(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	cop_err err = COP_OK;
+	size_t map = cop_wire_put_map_open(body);
+	cop_wire_put_key_text(body, "do", o->words[1]);
+	if (o->count > 3)
+		err = put_options(o, body, diag);
+	if (o->fresh)
+		cop_wire_put_key_bool(body, "fresh", true);
+	if (err == COP_OK)
+		cop_wire_put_map_close(body, map);
+	return err;
+}
+
 static cop_err put_body(const options *o, cop_bytes *body, cop_diag *diag)
 {
+	if (is_verb(o, "model"))
+		return put_change(o, body, diag);
 	cop_err err = COP_OK;
 	size_t map = cop_wire_put_map_open(body);
 	if (is_verb(o, "promote") && o->id != NULL) { /* what stands in an id's place is a number */
@@ -301,6 +350,7 @@ static const cop_option rows[] = {
 	{ "loss", COP_OPTION_TEXT, OF(loss) },
 	{ "string", COP_OPTION_FLAG, OF(string) },
 	{ "off", COP_OPTION_FLAG, OF(off) },
+	{ "fresh", COP_OPTION_FLAG, OF(fresh) },
 	{ "json", COP_OPTION_FLAG, OF(json) },
 	{ .name = NULL },
 };
@@ -356,6 +406,8 @@ static const struct form {
 	{ "freeze", 1, 1, 0, false, true, "expected MODEL behind this verb" },
 	{ "status", 0, 1, 0, false, false, "status: expected at most MODEL" },
 	{ "backup", 1, 1, 0, false, true, "backup: expected FOLDER" },
+	{ "model", 2, MOST_WORDS - 1, 0, false, true,
+	        "model: expected add, set, unset, reset or remove, MODEL, and at most 61 options" },
 	{ "checkpoint", 0, 0, 0, false, true, "expected no argument behind this verb" },
 	{ "reload", 0, 0, 0, false, true, "expected no argument behind this verb" },
 };
@@ -369,6 +421,8 @@ static bool check(options *o, int arguments)
 		return usage_error("--key and --server-key go together");
 	if (o->off && !is_verb(o, "freeze"))
 		return usage_error("--off goes with freeze");
+	if (o->fresh && !is_verb(o, "model"))
+		return usage_error("--fresh goes with model add");
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		const struct form *f = &forms[i];
 		if (!is_verb(o, f->verb))
@@ -383,12 +437,12 @@ static bool check(options *o, int arguments)
 	}
 	if (given != 0 && taken == 0)
 		return usage_error("--x and --loss go with explain, decide and feedback");
-	return expected != NULL
-	               ? usage_error(expected)
-	               : cop_command_complain(NAME,
-	                         "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload, refit, "
-	                         "promote, rollback, freeze or backup (coppice ctl --help)",
-	                         o->verb);
+	return expected != NULL ? usage_error(expected)
+	                        : cop_command_complain(NAME,
+	                                  "no verb '%s'; expected status, explain, decide, feedback, checkpoint, "
+	                                  "reload, model, refit, "
+	                                  "promote, rollback, freeze or backup (coppice ctl --help)",
+	                                  o->verb);
 }
 
 int cop_command_ctl(int argc, char **argv)
@@ -400,9 +454,10 @@ int cop_command_ctl(int argc, char **argv)
 	if (o.count == 0)
 		return cop_command_misused(NAME, "expected a verb (coppice ctl --help)");
 	o.verb = o.words[0];
-	if (o.count > 1)
-		o.model = o.words[1];
-	if (o.count > 2)
+	int first = is_verb(&o, "model") ? 2 : 1; /* words before the model's name */
+	if (o.count > first)
+		o.model = o.words[first];
+	if (o.count > 2 && first == 1)
 		o.id = o.words[2];
 	if (!check(&o, o.count - 1))
 		return COP_EXIT_USAGE;

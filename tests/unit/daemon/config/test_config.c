@@ -1578,8 +1578,8 @@ static void test_config_diff_sees_changed_names(void **state)
 		assert_int_equal(changes.items[0].kind, COP_CHANGE_APPLIED);
 		assert_string_equal(changes.items[0].text, features ? "model m: feature_names: the file's names changed"
 		                                                    : "model m: arm_names: the file's names changed");
+		assert_int_equal(cop_config_apply(old, next, &changes), COP_OK);
 		cop_config_changes_free(&changes);
-		cop_config_apply(old, next);
 		cop_config_free(next);
 		assert_string_equal(old->models[0].arm_name_list.items[1], features ? "right" : "behind");
 		assert_string_equal(old->models[0].feature_name_list.items[1], features ? "behind" : "age");

@@ -505,6 +505,7 @@ static void test_models_of_no_configuration_are_parked_and_logged(void **state)
 	write_one(&checkpoint, 1, 3);
 	cop_checkpoint_fini(&checkpoint);
 	(void)snprintf(config->models[0].name, sizeof config->models[0].name, "other");
+	(void)snprintf(config->models[0].stored, sizeof config->models[0].stored, "other");
 	cop_checkpoint_init(&checkpoint, folder);
 	cop_log *log = log_open();
 	cop_model_table_fini(&models);

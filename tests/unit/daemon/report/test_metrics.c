@@ -50,8 +50,8 @@ static int server_start(void **state)
 	server.durable.config = server.config;
 	if (err != COP_OK || cop_model_table_init(&server.durable.models, server.config, &diag) != COP_OK)
 		return -1;
-	decide_once(server.durable.models.items[0].model);
-	cop_metrics_begin(&server.durable.models);
+	decide_once(server.durable.models.items[0]->model);
+	cop_model_table_begin(&server.durable.models, 0.0);
 	*state = &server;
 	return 0;
 }
@@ -140,8 +140,8 @@ static void test_page_shows_what_was_counted(void **state)
 	server->serving.counts.requests = UINT64_MAX;
 	server->serving.counts.codes[COP_WIRE_BAD_LOSS] = 3;
 	server->serving.counts.item_codes[COP_WIRE_TOO_LARGE] = 4;
-	server->durable.models.items[1].contexts.gaps.missing = 5;
-	server->durable.models.items[1].feedback.refused = 6;
+	server->durable.models.items[1]->contexts.gaps.missing = 5;
+	server->durable.models.items[1]->feedback.refused = 6;
 	server->durable.checkpoint.failed = 7;
 	server->durable.checkpoint.at = cop_clock_monotonic();
 	cop_histogram_observe(&server->serving.decide_durations, 1500000000);
@@ -173,9 +173,9 @@ static void test_page_has_a_number_for_each_label(void **state)
 	}
 	for (uint64_t i = 0; i < 2; i++) {
 		for (uint64_t reason = 0; reason < COP_UNHEARD_REASONS; reason++)
-			server->durable.models.items[i].unheard.dropped[reason] = 300 + 10 * i + reason;
-		server->durable.models.items[i].unheard.bytes = 400 + i;
-		server->durable.models.items[i].outliers_before.values = 7 * i; /* more than there are now */
+			server->durable.models.items[i]->unheard.dropped[reason] = 300 + 10 * i + reason;
+		server->durable.models.items[i]->unheard.bytes = 400 + i;
+		server->durable.models.items[i]->outliers_before.values = 7 * i; /* more than there are now */
 	}
 	server->durable.checkpoint.written = 8;
 	server->durable.checkpoint.failed = 9;
@@ -253,7 +253,7 @@ static void test_page_counts_from_begin(void **state)
 	page_server *server = *state;
 	static const float values[] = { 0.5f, -0.5f };
 	cop_row x = { .d = 2, .dense = values };
-	cop_model *model = server->durable.models.items[0].model;
+	cop_model *model = server->durable.models.items[0]->model;
 	double loss = 0.25;
 	cop_bytes out;
 	for (uint64_t i = 0; i < 3; i++) {
@@ -266,7 +266,7 @@ static void test_page_counts_from_begin(void **state)
 		assert_int_equal(cop_model_decide(model, &context, 1.0, &decision, &repeated), COP_OK);
 		assert_int_equal(cop_model_feedback(model, &id, &loss, 1, 1.0, &result), COP_OK);
 		if (i == 1)
-			cop_metrics_begin(&server->durable.models);
+			cop_model_table_begin(&server->durable.models, 0.0);
 	}
 	const char *page = render(server, &out);
 	assert_int_equal(value_of(page, "coppice_decisions_total{model=\"a\"}"), 1);

@@ -731,7 +731,7 @@ static void test_reasons_have_their_texts(void **state)
 {
 	(void)state;
 	static const char *const texts[COP_INLET_REASONS] = { "not_zmtp", "frame", "message", "memory", "subscriptions",
-		"clear", "key", "slow" };
+		"clear", "key", "slow", "models" };
 	for (unsigned i = 0; i < COP_INLET_REASONS; i++)
 		assert_string_equal(cop_inlet_reason_text((cop_inlet_reason)i), texts[i]);
 }

@@ -1,0 +1,392 @@
+/* Naming goes through three sources: the saved state's own names, the configuration's files, plain hashes. */
+#include "daemon/models/model_slot.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/models/apprentice_body.h"
+#include "online/model_names.h"
+#include "online/model_shadow.h"
+#include "store/section_file.h"
+
+/* What evidence for or against a challenger goes by, and the detector of drift. */
+static void prepare_refits(cop_model_slot *slot, const cop_config_model *config)
+{
+	cop_promotion_test_settings rule;
+	cop_model_judge_defaults(&rule);
+	if (config->refit.promote == COP_PROMOTE_BOUND)
+		rule.estimator = COP_PROMOTION_TEST_DR;
+	rule.margin = config->refit.margin;
+	rule.risk = config->refit.risk;
+	(void)!cop_model_judge_by(slot->model, &rule); /* the configuration's limits are its own */
+	cop_refit_state_configure(&slot->refit, &config->refit);
+}
+
+static void replace_naming(cop_model_slot *slot, cop_wire_naming *naming)
+{
+	slot->unknown_past = cop_model_slot_unknown_names(slot);
+	cop_wire_names_free(slot->shape.naming);
+	slot->shape.naming = naming;
+}
+
+/* What found no memory fills no diagnostic. */
+static const char *reason_of(const cop_diag *why, cop_err err)
+{
+	return why->message[0] != '\0' ? why->message : cop_err_text(err);
+}
+
+/* The configuration's names, or plain hashes, unless the saved state has a better way; how many a sparse model keeps is
+ * the configuration's in any case. */
+static cop_err name_features(cop_model_slot *slot)
+{
+	const cop_config_list *list = &slot->config->feature_name_list;
+	const cop_feature_space_settings hashed = { .bits = slot->config->set.learner.bits };
+	cop_wire_naming *naming = NULL;
+	cop_feature_space *space = NULL;
+	cop_err err = COP_OK;
+	if (slot->shape.naming != NULL && slot->shape.features == 0)
+		return cop_feature_space_keep_names(slot->shape.naming->space, slot->config->names_bytes);
+	if (slot->names_saved)
+		return COP_OK;
+	if (slot->shape.features == 0) {
+		err = cop_feature_space_new(&hashed, &space, NULL);
+		if (err == COP_OK)
+			err = cop_feature_space_keep_names(space, slot->config->names_bytes);
+		if (err == COP_OK)
+			err = cop_wire_names_new(&space, slot->shape.max_nonzeros, slot->shape.max_candidates, &naming);
+		cop_feature_space_free(space);
+	} else if (list->count > 0) {
+		err = cop_wire_names_new_list(
+		        (const char *const *)list->items, list->count, slot->shape.max_candidates, &naming);
+	}
+	if (err == COP_OK)
+		replace_naming(slot, naming);
+	return err;
+}
+
+/* The configuration's; on error the names of before stay. */
+static cop_err name_candidates(cop_model_slot *slot)
+{
+	const cop_config_list *list = &slot->config->candidate_name_list;
+	cop_wire_naming *naming = NULL;
+	cop_err err = COP_OK;
+	if (list->count > 0)
+		err = cop_wire_names_new_list(
+		        (const char *const *)list->items, list->count, slot->shape.max_candidates, &naming);
+	if (err != COP_OK)
+		return err;
+	cop_wire_names_free(slot->shape.candidate_naming);
+	slot->shape.candidate_naming = naming;
+	return COP_OK;
+}
+
+static cop_err name_arms(cop_model_slot *slot)
+{
+	const cop_config_list *list = &slot->config->arm_name_list;
+	const cop_name_prefix none = { 0 };
+	cop_name_table names;
+	cop_name_table_init(&names);
+	cop_err err = COP_OK;
+	for (size_t i = 0; err == COP_OK && i < list->count; i++) {
+		uint32_t arm;
+		err = cop_name_table_add(&names, 0, none, list->items[i], strlen(list->items[i]), &arm);
+	}
+	if (err != COP_OK) {
+		cop_name_table_fini(&names);
+		return err;
+	}
+	cop_name_table_fini(&slot->arm_names);
+	slot->arm_names = names;
+	slot->shape.arm_names = list->count > 0 ? &slot->arm_names : NULL;
+	return COP_OK;
+}
+
+static cop_err take_space(cop_model_slot *slot, const cop_section_file *file, cop_diag *diag)
+{
+	cop_feature_space *space;
+	cop_wire_naming *naming;
+	cop_err err = cop_model_names_load(file, &cop_model_get_settings(slot->model)->learner, &space, diag);
+	if (err != COP_OK)
+		return err == COP_ENOTFOUND ? COP_OK : err;
+	err = cop_wire_names_new(&space, slot->shape.max_nonzeros, slot->shape.max_candidates, &naming);
+	if (err != COP_OK)
+		return err;
+	replace_naming(slot, naming);
+	slot->names_saved = true;
+	return COP_OK;
+}
+
+/* The space that stands beside the model in its file, if one does, and the names that were kept. */
+static cop_err take_names(cop_model_slot *slot, const void *data, size_t length, cop_diag *diag)
+{
+	cop_section_file file;
+	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
+	if (err == COP_OK)
+		err = take_space(slot, &file, diag);
+	if (err == COP_OK && slot->shape.naming != NULL)
+		err = cop_model_names_load_places(&file, slot->config->names_bytes, slot->shape.naming->space, diag);
+	return err;
+}
+
+static cop_place_names *place_names(const cop_model_slot *slot)
+{
+	return slot->shape.naming == NULL ? NULL : cop_feature_space_names(slot->shape.naming->space);
+}
+
+bool cop_model_slot_place_name(const cop_model_slot *slot, size_t place, char *out, size_t size)
+{
+	return cop_place_names_text(place_names(slot), place, out, size) > 0;
+}
+
+void cop_model_slot_insist_on_names(cop_model_slot *slot, bool on)
+{
+	cop_place_names *names = place_names(slot);
+	if (names != NULL)
+		cop_place_names_insist(names, on);
+}
+
+const char *cop_model_slot_feature_name(const cop_model_slot *slot, size_t index)
+{
+	const cop_config_list *list = &slot->config->feature_name_list;
+	const cop_wire_naming *naming = slot->shape.naming;
+	if (index < list->count)
+		return list->items[index];
+	bool dense = naming != NULL && cop_feature_space_is_dense(naming->space);
+	return dense && index < cop_feature_space_dimension(naming->space)
+	               ? cop_feature_space_column(naming->space, index)
+	               : NULL;
+}
+
+const char *cop_model_slot_candidate_name(const cop_model_slot *slot, size_t index)
+{
+	const cop_config_list *list = &slot->config->candidate_name_list;
+	if (index < list->count)
+		return list->items[index];
+	return slot->names_saved && slot->shape.candidate_features == slot->shape.features
+	               ? cop_model_slot_feature_name(slot, index)
+	               : NULL;
+}
+
+uint64_t cop_model_slot_unknown_names(const cop_model_slot *slot)
+{
+	const cop_wire_naming *naming = slot->shape.naming;
+	return slot->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
+}
+
+static cop_err make_workspace(cop_model_slot *slot)
+{
+	const cop_config_model *config = slot->config;
+	const cop_learner_settings *l = &config->set.learner;
+	size_t candidates = cop_config_model_is(config, COP_SETTING_OF_RANK) ? l->max_candidates : 0;
+	size_t entries = candidates * (l->features != 0 ? l->candidate_features : l->max_nonzeros);
+	slot->shape = (cop_wire_shape){
+		.features = l->features,
+		.bits = l->bits,
+		.max_nonzeros = l->max_nonzeros,
+		.arms = l->arms,
+		.max_candidates = candidates,
+		.candidate_features = l->candidate_features,
+		.losses = (uint32_t)cop_learner_losses(l),
+		.apprentice = config->apprentice,
+		.caller = cop_model_needs_caller(&config->set),
+	};
+	slot->workspace = (cop_wire_workspace){
+		.dense = cop_mem_alloc(l->features, sizeof(float)),
+		.index = cop_mem_alloc(l->max_nonzeros, sizeof(uint32_t)),
+		.value = cop_mem_alloc(l->max_nonzeros, sizeof(float)),
+		.mask = cop_mem_alloc(l->arms + candidates, 1),
+		.candidate = cop_mem_alloc(candidates, sizeof(cop_row)),
+		.candidate_value = cop_mem_alloc(entries, sizeof(float)),
+		.candidate_index = cop_mem_alloc(l->features != 0 ? 0 : entries, sizeof(uint32_t)),
+	};
+	slot->order = cop_mem_alloc(candidates, sizeof *slot->order);
+	slot->played = cop_mem_alloc(candidates > 0, sizeof *slot->played);
+	slot->held_probability = cop_mem_alloc(l->arms + candidates, sizeof *slot->held_probability);
+	slot->counted_arms = l->arms <= COP_COUNTED_ARMS ? l->arms : 0;
+	slot->arm_decisions = cop_mem_alloc(slot->counted_arms, sizeof *slot->arm_decisions);
+	const cop_wire_workspace *w = &slot->workspace;
+	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
+	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
+	            slot->order != NULL && slot->played != NULL && slot->held_probability != NULL &&
+	            slot->arm_decisions != NULL;
+	return made ? COP_OK : COP_ENOMEM;
+}
+
+static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_diag *diag)
+{
+	(void)snprintf(slot->name, sizeof slot->name, "%s", config->name);
+	(void)snprintf(slot->stored, sizeof slot->stored, "%s", config->stored);
+	(void)snprintf(slot->topic, sizeof slot->topic, "act.%s", config->name);
+	slot->config = config;
+	cop_err err = cop_model_new(&config->set, &slot->model, diag);
+	if (err != COP_OK)
+		return err;
+	prepare_refits(slot, config);
+	err = make_workspace(slot);
+	if (err == COP_OK)
+		err = cop_timeline_init(&slot->timeline, slot->counted_arms <= COP_TIMED_ARMS ? slot->counted_arms : 0);
+	if (err == COP_OK)
+		err = name_arms(slot);
+	if (err == COP_OK)
+		err = name_candidates(slot);
+	return err == COP_OK ? name_features(slot) : err;
+}
+cop_err cop_model_slot_open(const cop_config_model *config, cop_model_slot **out, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	*out = cop_mem_alloc(1, sizeof **out);
+	cop_err err = *out == NULL ? COP_ENOMEM : start(*out, config, &why);
+	if (err != COP_OK) {
+		cop_diag_message(diag, "model \"%s\": %s", config->name, reason_of(&why, err));
+		cop_model_slot_close(*out);
+		*out = NULL;
+	}
+	return err;
+}
+
+void cop_model_slot_close(cop_model_slot *slot)
+{
+	if (slot == NULL)
+		return;
+	cop_model_free(slot->model);
+	cop_mem_free(slot->workspace.dense);
+	cop_mem_free(slot->workspace.index);
+	cop_mem_free(slot->workspace.value);
+	cop_mem_free(slot->workspace.mask);
+	cop_mem_free(slot->workspace.candidate);
+	cop_mem_free(slot->workspace.candidate_value);
+	cop_mem_free(slot->workspace.candidate_index);
+	cop_mem_free(slot->order);
+	cop_mem_free(slot->played);
+	cop_mem_free(slot->held_probability);
+	cop_mem_free(slot->arm_decisions);
+	cop_timeline_fini(&slot->timeline);
+	cop_unheard_fini(&slot->unheard);
+	cop_wire_names_free(slot->shape.naming);
+	cop_wire_names_free(slot->shape.candidate_naming);
+	cop_name_table_fini(&slot->arm_names);
+	cop_refit_state_fini(&slot->refit);
+	cop_mem_free(slot);
+}
+
+cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t length, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	slot->restored = true;
+	cop_err err = cop_model_load(slot->model, data, length, &why);
+	if (err == COP_OK)
+		err = take_names(slot, data, length, &why);
+	if (err == COP_ESHAPE)
+		cop_diag_message(diag,
+		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
+		        slot->name, why.message, slot->name);
+	else if (err != COP_OK)
+		cop_diag_message(diag, "model \"%s\": %s", slot->name, reason_of(&why, err));
+	return err;
+}
+
+cop_err cop_model_slot_start_from(cop_model_slot *slot, cop_log *log, cop_diag *diag)
+{
+	const char *path = slot->config->start_from_path;
+	cop_bytes bytes;
+	cop_diag why = { 0 };
+	cop_bytes_init(&bytes);
+	cop_err err = cop_section_file_load(path, &bytes, &why);
+	if (err == COP_OK)
+		err = cop_model_load(slot->model, bytes.data, bytes.length, &why);
+	if (err == COP_OK)
+		err = take_names(slot, bytes.data, bytes.length, &why);
+	cop_refit_state_sync(&slot->refit, slot->model);
+	if (err != COP_OK)
+		cop_diag_of(diag, path, "model \"%s\": start_from: %s", slot->name, reason_of(&why, err));
+	else
+		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, slot->name, path,
+		        cop_model_learner(slot->model)->rev);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+void cop_model_slot_settle(cop_model_slot *slot)
+{
+	cop_refit_state_configure(&slot->refit, &slot->config->refit);
+	cop_refit_state_sync(&slot->refit, slot->model);
+}
+
+void cop_model_slot_save(const cop_model_slot *slot, cop_bytes *bytes)
+{
+	size_t file = cop_section_file_begin(bytes);
+	cop_model_save(slot->model, bytes);
+	if (slot->names_saved)
+		cop_model_names_save(slot->shape.naming->space, bytes);
+	if (slot->shape.naming != NULL)
+		cop_model_names_save_places(slot->shape.naming->space, bytes);
+	cop_section_file_end(bytes, file);
+}
+
+bool cop_model_slot_take(cop_model_slot *slot, uint64_t now_us)
+{
+	const cop_quota_limits limits = { .rate = slot->config->rate };
+	if (limits.rate == 0 || cop_quota_take(&slot->quota, &limits, now_us, 0) == NULL)
+		return true;
+	slot->limited++;
+	return false;
+}
+
+void cop_model_slot_charge(cop_model_slot *slot, size_t events)
+{
+	if (slot->config->rate != 0 && events > 0)
+		cop_quota_charge(&slot->quota, events, 0);
+}
+
+void cop_model_slot_sums(const cop_model_slot *slot, cop_timeline_sums *sums)
+{
+	const cop_model_counters *c = cop_model_get_counters(slot->model);
+	*sums = (cop_timeline_sums){ c->decisions, c->learned, c->loss_sum, slot->weights, slot->weights_squared };
+}
+
+void cop_model_slot_begin(cop_model_slot *slot, double now)
+{
+	cop_timeline_sums sums;
+	slot->before = *cop_model_get_counters(slot->model);
+	cop_learner_outliers(cop_model_learner(slot->model), &slot->outliers_before);
+	slot->outliers_logged = slot->outliers_before;
+	cop_model_get_apprentice(slot->model, &slot->apprentice_before);
+	cop_model_slot_sums(slot, &sums);
+	cop_timeline_begin(&slot->timeline, now, &sums, slot->arm_decisions);
+}
+
+void cop_model_slot_adjust(cop_model_slot *slot, const cop_config_model *next)
+{
+	cop_model_settings settings = next->set;
+	settings.explain_keep = cop_model_get_settings(slot->model)->explain_keep;
+	/* The configuration's own check refuses what this would; memory cannot be short without explain_keep. */
+	(void)!cop_model_adjust(slot->model, &settings, NULL);
+	prepare_refits(slot, next);
+}
+
+/* With what was found so far: it is what somebody decided by. */
+static void set_apprentice(cop_model_slot *slot, bool on, cop_log *log)
+{
+	char figures[COP_APPRENTICE_TEXT];
+	if (slot->shape.apprentice == on)
+		return;
+	slot->shape.apprentice = on;
+	cop_apprentice_body_text(slot->model, figures);
+	cop_log_line(log, COP_LOG_NOTICE, on ? "apprentice_on" : "apprentice_off", "model=%s %s", slot->name, figures);
+}
+
+void cop_model_slot_reconfigure(cop_model_slot *slot, const cop_config_model *next, cop_log *log)
+{
+	cop_model_slot_adjust(slot, next);
+	cop_model_settings settings = *cop_model_get_settings(slot->model);
+	slot->config = next;
+	set_apprentice(slot, next->apprentice, log);
+	slot->shape.caller = cop_model_needs_caller(&next->set);
+	settings.explain_keep = next->set.explain_keep;
+	(void)!cop_model_adjust(slot->model, &settings, NULL); /* short of memory: the old number stays */
+	(void)!name_features(slot);                            /* short of memory: the old names stay */
+	(void)!name_arms(slot);                                /* the same */
+	(void)!name_candidates(slot);
+}

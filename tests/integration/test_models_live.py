@@ -1,0 +1,233 @@
+"""Models that are added, changed, begun anew and removed while the daemon serves (coppice ctl model)."""
+
+import json
+import subprocess
+
+import pytest
+from conftest import DEADLINE, grow, model, pack, program, unpack, wait_for
+
+X = [0.1, 0.2, 0.3]
+
+
+def names(client):
+    return [m["name"] for m in client.status()["models"]]
+
+
+def change(client, name, do, options=None, **more):
+    return client.ok("model", name, {"do": do, **({"options": options} if options else {}), **more})
+
+
+def refused(client, name, do, options=None, **more):
+    return client.error("model", name, {"do": do, **({"options": options} if options else {}), **more})["message"]
+
+
+def ctl(one, *words, fails=False):
+    run = subprocess.run([program("COPPICE"), "ctl", "--json", "--endpoint", one.ipc("admin"), "model", *words],
+                         capture_output=True, text=True, timeout=DEADLINE)
+    assert (run.returncode != 0) == fails, run
+    return run.stderr if fails else json.loads(run.stdout)
+
+
+def saved(client, name):
+    """What the model has learned, as far as status shows it."""
+    return {k: v for k, v in client.model(name).items() if k not in ("memory",)}
+
+
+SHAPE = {"learner": "ensemble", "features": 3, "arms": 3, "policy": "epsilon", "epsilon": 0.2}
+
+
+def test_model_is_added_learns_and_stays_over_kills(daemon):
+    one = daemon()
+    client = one.client()
+    before = saved(client, "m")
+    assert change(client, "new", "add", SHAPE) == {"applied": ["model new: added"], "restart": []}
+    assert names(client) == ["m", "new"]
+    assert saved(client, "m") == before
+    grow(client, "new", 40)
+    client.decide("new", "waits", X)
+    shown = one.run("--print-config").stdout
+    assert 'model "new" {' in shown and "epsilon = 0.2" in shown
+    state = saved(client, "new")
+    one.kill()
+    one.start()
+    client = one.client()
+    assert names(client) == ["m", "new"] and saved(client, "new") == state
+    assert client.feedback("new", "waits", 0.5) == "applied"
+    one.restart()
+    assert names(one.client()) == ["m", "new"]
+
+
+def test_options_are_set_and_unset(daemon):
+    one = daemon(model(policy="epsilon", epsilon=0.1))
+    client = one.client()
+    assert change(client, "m", "set", {"epsilon": 0.05, "refit.margin": "0.02"}) == {
+        "applied": ["model m: epsilon: 0.1 -> 0.05", "model m: refit.margin: 0 -> 0.02"], "restart": []}
+    assert "epsilon = 0.05" in one.run("--print-config").stdout
+    one.kill()
+    one.start()
+    client = one.client()
+    assert "epsilon = 0.05" in one.run("--print-config").stdout
+    assert change(client, "m", "unset", {"epsilon": None})["applied"] == ["model m: epsilon: 0.05 -> 0.1"]
+    assert ctl(one, "set", "m", "share_min=0=0.1, 1=0.2")["applied"] == ['model m: share_min: { } -> { "0=0.1", "1=0.2" }']
+    assert 'share_min = { "0=0.1", "1=0.2" }' in one.run("--print-config").stdout
+    shown = one.run("--print-config").stdout
+    assert "margin = 0.02" in shown and "epsilon = 0.1" in shown
+
+
+def test_model_is_begun_anew_with_another_shape(daemon):
+    one = daemon()
+    client = one.client()
+    grow(client, "m", 60)
+    client.decide("m", "old", X)
+    assert "or reset, which begins it anew" in refused(client, "m", "set", {"arms": 4})
+    assert change(client, "m", "reset", {"arms": 4})["applied"] == ["model m: begun anew"]
+    fresh = client.model("m")
+    assert (fresh["decisions"], fresh["pending"], fresh["arms"]) == (0, 0, 4)
+    assert client.feedback("m", "old", 0.5) == "unknown"
+    grow(client, "m", 50, prefix="new")
+    state = saved(client, "m")
+    one.kill()  # the journal holds both lives, the newest checkpoint the old one or the new one
+    one.start()
+    client = one.client()
+    assert saved(client, "m") == state
+    change(client, "m", "reset")
+    one.kill()
+    one.start()
+    fresh = one.client().model("m")
+    assert (fresh["decisions"], fresh["arms"]) == (0, 4)
+    assert one.client().status()["parked"] == []
+
+
+def test_removed_model_goes_on_where_it_was(daemon):
+    one = daemon()
+    client = one.client()
+    change(client, "b", "add", SHAPE)
+    grow(client, "b", 30)
+    client.decide("b", "waits", X)
+    state = saved(client, "b")
+    assert change(client, "b", "remove")["applied"] == ["model b: removed"]
+    assert names(client) == ["m"] and client.status()["parked"] == ["b"]
+    assert client.error("decide", "b", {"id": 1, "x": X})["code"] == "unknown_model"
+    one.kill()
+    one.start()
+    client = one.client()
+    assert names(client) == ["m"] and client.status()["parked"] == ["b"]
+    assert "features" in refused(client, "b", "add", {**SHAPE, "features": 4})
+    change(client, "b", "add", SHAPE)
+    assert saved(client, "b") == state
+    assert client.feedback("b", "waits", 0.5) == "applied"
+    change(client, "b", "remove")
+    change(client, "b", "add", {**SHAPE, "features": 4}, fresh=True)
+    assert client.model("b")["decisions"] == 0 and client.status()["parked"] == []
+
+
+def test_model_of_the_file_is_removed_and_comes_back(daemon):
+    one = daemon(model("a") + model("b"))
+    client = one.client()
+    grow(client, "a", 20)
+    state = saved(client, "a")
+    change(client, "a", "remove")
+    one.kill()
+    one.start()
+    client = one.client()
+    assert names(client) == ["b"]
+    assert "expected 1 to 64" in refused(client, "b", "remove")
+    change(client, "a", "add")
+    assert names(client) == ["a", "b"] and saved(client, "a") == state
+
+
+def test_file_and_live_change_must_not_contradict(daemon):
+    one = daemon(model(policy="epsilon", epsilon=0.1))
+    client = one.client()
+    change(client, "m", "set", {"epsilon": 0.05})
+    one.write_config(model(policy="epsilon", epsilon=0.2))
+    message = client.error("reload")["message"]
+    assert "epsilon = 0.2 contradicts the live change epsilon = 0.05, made over epsilon = 0.1" in message
+    assert "epsilon = 0.05" not in one.run("--check").stdout and one.run("--check").returncode == 1
+    one.write_config(model(policy="epsilon", epsilon=0.05))  # the file has taken it over
+    assert client.ok("reload") == {"applied": [], "restart": []}
+    one.write_config(model("other"))
+    assert "model m: it is no longer there, and contradicts" in client.error("reload")["message"]
+    one.write_config(model(policy="epsilon", epsilon=0.1, explain_keep=7))
+    assert "was changed since it was read" in refused(client, "new", "add", SHAPE)
+    assert client.ok("reload")["applied"] == ["model m: explain_keep: 256 -> 7"]
+    change(client, "new", "add", SHAPE)
+    one.write_config(model(policy="epsilon", epsilon=0.1, explain_keep=7) + model("new", features=4))
+    assert "model new: the file has it now, with another" in client.error("reload")["message"]
+
+
+def test_reload_adds_and_removes_models_of_the_file(daemon):
+    one = daemon()
+    client = one.client()
+    one.write_config(model() + model("b"))
+    assert client.ok("reload")["applied"] == ["model b: added"]
+    grow(client, "b", 20)
+    state = saved(client, "b")
+    one.write_config(model())
+    assert client.ok("reload")["applied"] == ["model b: removed"]
+    one.write_config(model() + model("b", features=4))
+    reply = client.ok("reload")
+    assert reply["applied"] == [] and any("a restart refuses it" in text for text in reply["refused"])
+    one.write_config(model() + model("b"))
+    assert client.ok("reload")["applied"] == ["model b: added"]
+    assert saved(client, "b") == state
+
+
+@pytest.mark.parametrize("name, body, expected", [
+    ("", {"do": "add"}, "expected a name"),
+    ("m", {}, "do"),
+    ("m", {"do": "grow"}, 'do: expected "add"'),
+    ("m", {"do": "add", "options": SHAPE}, "the model m is there"),
+    ("none", {"do": "set", "options": {"epsilon": 0.1}}, "no model 'none'"),
+    ("none", {"do": "remove"}, "no model 'none'"),
+    ("m", {"do": "set"}, "expected options"),
+    ("m", {"do": "set", "options": {"epsilon": 2}}, "live change: epsilon:"),
+    ("m", {"do": "set", "options": {"colour": 2}}, "colour: no such option"),
+    ("m", {"do": "set", "options": {"refit.colour": 2}}, "refit.colour: no such option"),
+    ("m", {"do": "set", "options": {"epsilon": {}}}, "epsilon: expected a number"),
+    ("m", {"do": "set", "options": [1]}, "a map of options"),
+    ("m", {"do": "set", "options": {1: 2}}, "names of options"),
+    ("m", {"do": "set", "fresh": True, "options": {"epsilon": 0.1}}, "fresh: goes with add"),
+    ("m", {"do": "unset", "options": {"epsilon": None}}, "epsilon was not set live"),
+    ("m", {"do": "remove", "options": {"epsilon": None}}, "remove: has no options"),
+    ("m", {"do": "set", "options": {"learner": "nothing"}}, "learner"),
+    ("a b", {"do": "add", "options": SHAPE}, "no name for a model"),
+    ("x", {"do": "add", "options": {"learner": "ensemble"}}, "features"),
+])
+def test_wrong_orders_change_nothing(daemon, name, body, expected):
+    one = daemon(model(policy="epsilon"))
+    client = one.client()
+    grow(client, "m", 10)
+    before, config = saved(client, "m"), one.run("--print-config").stdout
+    status, reply = one.admin().raw("model", name, pack(body))
+    assert status == "error" and expected in reply["message"], reply
+    assert saved(client, "m") == before and names(client) == ["m"]
+    assert one.run("--print-config").stdout == config and not (one.state / "live.json").exists()
+
+
+def test_control_command(daemon):
+    one = daemon(model(policy="epsilon", epsilon=0.1))
+    assert ctl(one, "add", "x", "features=3", "arms=2", "policy=epsilon")["applied"] == ["model x: added"]
+    assert ctl(one, "set", "x", "epsilon=0.3")["applied"][0].startswith("model x: epsilon: ")
+    assert ctl(one, "unset", "x", "epsilon")["applied"][0].startswith("model x: epsilon: 0.3 -> ")
+    assert ctl(one, "reset", "x", "arms=4")["applied"] == ["model x: begun anew"]
+    assert ctl(one, "remove", "x")["applied"] == ["model x: removed"]
+    assert "expected OPTION=VALUE" in ctl(one, "set", "m", "epsilon", fails=True)
+    assert "expected add, set" in ctl(one, "set", fails=True)
+    assert "no model 'x'" in ctl(one, "remove", "x", fails=True)
+    one.logged("event=model_change model=x do=remove result=refused")
+
+
+def test_damaged_file_of_changes_stops_the_start_and_is_named(daemon):
+    one = daemon()
+    change(one.client(), "x", "add", SHAPE)
+    one.stop()
+    path = one.state / "live.json"
+    text = path.read_text()
+    for damaged in ("", "{", "[]", text.replace('"version": 1', '"version": 2'), text.replace("added", "grown")):
+        path.write_text(damaged)
+        run = one.run("--check")
+        assert run.returncode == 1 and str(path) in run.stderr and "not what coppiced wrote" in run.stderr, run
+    path.write_text(text)
+    one.start()
+    assert names(one.client()) == ["m", "x"]
