@@ -155,6 +155,7 @@ static int print_config(const cop_config *config)
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
+	cop_config_live_put(config, &text);
 	cop_config_print(config, &text);
 	bool ok = text.err == COP_OK && fwrite(text.data, 1, text.length, stdout) == text.length && fflush(stdout) == 0;
 	cop_bytes_fini(&text);

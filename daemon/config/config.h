@@ -186,6 +186,9 @@ bool cop_config_live_print(const char *option, const cop_config_model *model, co
 /* Whether the option, called so, has several values. */
 bool cop_config_live_is_list(const char *option);
 
+/* Appends a comment for each model that was changed live: what is there, and what the file says. */
+void cop_config_live_put(const cop_config *config, cop_bytes *out);
+
 /* Models that say nothing of refits have them where learner, journal, `program` (there is one) and the machine's memory
  * allow. */
 void cop_config_default_refits(cop_config *config, bool program);

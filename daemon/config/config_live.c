@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/config/config_scan.h"
 #include "daemon/config/config_live.h"
 
 #define REFIT "refit."
@@ -37,7 +38,7 @@ static void put_values(cop_config_reading *reading, cfg_t *model, const cop_live
 		}
 		if (last == NULL || strcmp(last, value->option) != 0)
 			(void)cfg_free_value(option);
-		cop_config_rules_put(reading, section, option, value->text);
+		cop_config_scan_put(reading, section, option, value->text);
 		last = value->option;
 	}
 }
@@ -105,6 +106,47 @@ bool cop_config_live_is_list(const char *option)
 {
 	cop_setting rule;
 	return find_rule(option, &rule) && cop_setting_is_list(&rule);
+}
+
+/* One line of a set option: as it is, and as the file has it. */
+static void put_set(const cop_live_model *change, const cop_config_model *model, size_t i, cop_bytes *out)
+{
+	const char *option = change->values.items[i].option;
+	cop_bytes now;
+	cop_bytes_init(&now);
+	if (model != NULL && cop_config_live_print(option, model, &now) && now.err == COP_OK)
+		cop_bytes_put(out, now.data, now.length - 1);
+	for (size_t n = 0; n < change->were.count; n++) {
+		if (strcmp(change->were.items[n].option, option) != 0)
+			continue;
+		cop_bytes_put(out, ", in the file ", 14);
+		cop_bytes_put(out, change->were.items[n].text, strlen(change->were.items[n].text));
+	}
+	cop_bytes_fini(&now);
+}
+
+void cop_config_live_put(const cop_config *config, cop_bytes *out)
+{
+	for (size_t i = 0; i < config->live.count; i++) {
+		const cop_live_model *change = &config->live.items[i];
+		const cop_config_model *model = cop_config_find(config, change->name, strlen(change->name));
+		char line[COP_CONFIG_NAME_MAX + 96];
+		int length = snprintf(
+		        line, sizeof line, "# live: model %s: %s", change->name, cop_live_kind_text(change->kind));
+		if (change->life > 0)
+			length += snprintf(
+			        line + length, sizeof line - (size_t)length, ", begun anew (life %u)", change->life);
+		if (change->kind == COP_LIVE_SET && change->values.count == 0 && change->life == 0)
+			continue;
+		cop_bytes_put(out, line, (size_t)length);
+		for (size_t n = 0; n < change->values.count; n++) {
+			if (n > 0 && strcmp(change->values.items[n - 1].option, change->values.items[n].option) == 0)
+				continue;
+			cop_bytes_put(out, n == 0 ? ": " : "; ", 2);
+			put_set(change, model, n, out);
+		}
+		cop_bytes_put(out, "\n", 1);
+	}
 }
 
 /* The option's texts as one. */

@@ -87,8 +87,7 @@ typedef struct cop_config_reading {
 /* Adds "option: message" at a line; an empty option stands for the whole file. */
 void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
-/* One more value of an option, as if it stood in the file, at COP_CONFIG_LIVE_LINE. */
-void cop_config_rules_put(cop_config_reading *reading, cfg_t *section, cfg_opt_t *option, const char *text);
+/* Of what was changed live. */
 #define COP_CONFIG_LIVE_LINE ((uint64_t)1 << 31)
 /* Complains of environment variables that the text names and that are not set. */
 void cop_config_check_variables(cop_config_reading *reading, const char *text, size_t length);

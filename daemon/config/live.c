@@ -232,6 +232,8 @@ cop_err cop_live_read(const char *state_dir, cop_live_changes *out, cop_diag *di
 		        why.message[0] != '\0' ? why.message : cop_err_text(err));
 		err = COP_EFORMAT;
 	}
+	if (err == COP_ENOMEM)
+		cop_diag_of(diag, path, "cannot be read: %s", cop_err_text(err));
 	cop_json_free(root);
 	cop_bytes_fini(&text);
 	return err == COP_ENOTFOUND ? COP_OK : err;

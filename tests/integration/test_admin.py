@@ -135,8 +135,8 @@ def test_ctl_goes_to_each_verbs_endpoint_by_itself(daemon):
 
     assert asked("status") == asked("explain", "m", "1") == "tcp://127.0.0.1:5590"
     for verb in ADMINISTRATION:
-        model = [] if verb in ("checkpoint", "reload") else ["m"]
-        assert asked(verb, *model) == "ipc:///run/coppice/admin.ipc"
+        words = {"checkpoint": [], "reload": [], "model": ["remove", "m"]}.get(verb, ["m"])
+        assert asked(verb, *words) == "ipc:///run/coppice/admin.ipc"
 
 
 def test_ctl_of_a_file_that_may_not_be_opened_says_why(daemon, tmp_path):

@@ -4,7 +4,8 @@ import json
 import subprocess
 
 import pytest
-from conftest import DEADLINE, grow, model, pack, program, unpack, wait_for
+import zmq
+from conftest import DEADLINE, grow, model, pack, program, section, wait_for
 
 X = [0.1, 0.2, 0.3]
 
@@ -231,3 +232,68 @@ def test_damaged_file_of_changes_stops_the_start_and_is_named(daemon):
     path.write_text(text)
     one.start()
     assert names(one.client()) == ["m", "x"]
+
+
+def test_subscriber_of_a_model_to_come_hears_it_when_it_is_there(daemon):
+    one = daemon(start=False)
+    one.write_config(model() + section("sockets", {
+        "requests": [one.ipc("requests")], "contexts_bind": [one.ipc("contexts")], "actions_bind": [one.ipc("actions")]}))
+    one.start()
+    client = one.client()
+    early = one.socket(zmq.SUB, connect=one.ipc("actions"), SUBSCRIBE=b"act.new")
+    all_of_them = one.socket(zmq.SUB, connect=one.ipc("actions"), SUBSCRIBE=b"act.")
+    wait_for(lambda: client.status()["streams"]["subscribers"] == 1, "the subscription to all")
+    wait_for(lambda: client.status()["queues"]["subscriptions_ignored"] == 1, "the early subscription")
+    change(client, "new", "add", SHAPE)
+    # ZeroMQ sends the subscription again when its socket is next used.
+    wait_for(lambda: early.poll(1) == 0 and client.status()["streams"]["subscribers"] == 2, "the early one again")
+    assert client.status()["queues"]["closed"]["models"] == 1
+    contexts = one.socket(zmq.PUB, connect=one.ipc("contexts"))
+    heard = []
+
+    def both():
+        contexts.send_multipart([b"ctx.new", pack({"id": f"c-{len(heard)}", "x": X})])
+        heard.append(early.poll(100) != 0 and all_of_them.poll(100) != 0)
+        return heard[-1]
+
+    wait_for(both, "an action at both subscribers")
+    assert early.recv_multipart()[0] == b"act.new"
+    change(client, "new", "remove")
+    received = client.status()["streams"]
+    contexts.send_multipart([b"ctx.new", pack({"id": "late", "x": X})])
+    wait_for(lambda: client.status()["streams"] != received, "the late context to be counted")
+
+
+def test_backup_has_the_live_changes(daemon, tmp_path):
+    one = daemon(model(policy="epsilon", epsilon=0.1))
+    client = one.client()
+    change(client, "new", "add", SHAPE)
+    change(client, "m", "reset", {"arms": 4})
+    grow(client, "m", 20)
+    state = saved(client, "m")
+    folder = tmp_path / "copy"
+    subprocess.run([program("COPPICE"), "ctl", "--endpoint", one.ipc("admin"), "backup", folder], check=True,
+                   capture_output=True, timeout=DEADLINE)
+    one.stop()
+    text = one.config.read_text().replace(str(one.state), str(folder))
+    one.config.write_text(text)
+    one.start()
+    assert names(one.client()) == ["m", "new"] and saved(one.client(), "m") == state
+
+
+def test_file_changes_are_shown_beside_the_configuration(daemon):
+    one = daemon(model("m", policy="epsilon", epsilon=0.1) + model("b"))
+    client = one.client()
+    change(client, "m", "set", {"epsilon": 0.05})
+    change(client, "new", "add", SHAPE)
+    change(client, "new", "reset")
+    change(client, "b", "remove")
+    shown = one.run("--print-config").stdout
+    assert "# live: model m: set: epsilon = 0.05, in the file epsilon = 0.1\n" in shown
+    assert "# live: model new: added, begun anew (life 1): " in shown and "# live: model b: removed\n" in shown
+    (one.folder / "printed.conf").write_text(shown)  # the comments are no part of it
+    one.stop()
+    (one.state / "live.json").unlink()
+    run = subprocess.run([one.program, "--config", one.folder / "printed.conf", "--print-config"], capture_output=True,
+                         text=True, timeout=DEADLINE, env=one.env, cwd=one.folder)
+    assert run.stdout == "".join(line for line in shown.splitlines(True) if not line.startswith("# live"))

@@ -216,7 +216,8 @@ def test_status_shows_what_is_documented(daemon):
     queues = whole["queues"]
     assert queues.keys() == {"limit", "unfinished", "received", "waiting", "answers", "actions", "connections", "closed",
                              "subscriptions_ignored"}  # fmt: skip
-    assert queues["closed"].keys() == {"not_zmtp", "frame", "message", "memory", "subscriptions", "clear", "key", "slow"}
+    assert queues["closed"].keys() == {"not_zmtp", "frame", "message", "memory", "subscriptions", "clear", "key", "slow",
+                                       "models"}
     assert queues["limit"] == 256 << 20 and queues["connections"] >= 1
     a, v = whole["models"]
     counted = {

@@ -409,6 +409,31 @@ static cop_err copy_challengers(const backup *b, cop_diag *diag)
 	return err;
 }
 
+/* What was changed in the models live, if anything was. */
+static cop_err copy_live(const backup *b, cop_diag *diag)
+{
+	char *from = NULL;
+	char *to = NULL;
+	cop_err err = join(b->state, COP_STATE_DIR_LIVE, &from, diag);
+	if (err == COP_OK)
+		err = join(b->request->folder, COP_STATE_DIR_LIVE, &to, diag);
+	if (err == COP_OK && access(from, F_OK) == 0)
+		err = copy_file(from, to, UINT64_MAX, diag);
+	else if (err == COP_OK && errno != ENOENT)
+		err = refused(from, "cannot be opened", diag);
+	cop_mem_free(from);
+	cop_mem_free(to);
+	return err;
+}
+
+static void discard_live(const backup *b)
+{
+	char *path = NULL;
+	if (join(b->request->folder, COP_STATE_DIR_LIVE, &path, NULL) == COP_OK)
+		(void)unlink(path);
+	cop_mem_free(path);
+}
+
 static void discard_challengers(const backup *b)
 {
 	char *path = NULL;
@@ -423,10 +448,11 @@ static void discard_challengers(const backup *b)
 	cop_mem_free(path);
 }
 
-/* The segments and challengers are all that an attempt can have left: the folder was empty. */
+/* Segments, challengers and live changes are all that an attempt can have left: the folder was empty. */
 static void discard(const backup *b)
 {
 	discard_challengers(b);
+	discard_live(b);
 	cop_journal_file *files;
 	size_t count;
 	if (cop_journal_list(b->journal, &files, &count, NULL) != COP_OK)
@@ -573,6 +599,8 @@ static cop_err attempt(backup *b, cop_diag *diag)
 		err = copy_journal(b, diag);
 	if (err == COP_OK)
 		err = copy_challengers(b, diag);
+	if (err == COP_OK)
+		err = copy_live(b, diag);
 	if (err == COP_OK)
 		err = write_checkpoint(b, diag);
 	if (err != COP_OK)

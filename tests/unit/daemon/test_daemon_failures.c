@@ -548,7 +548,157 @@ static void test_server_without_a_pipe_for_signals_does_not_start(void **state)
 #define LIST   COP_TEST_IO_LIST
 #define CLOSE  COP_TEST_IO_CLOSE
 
+/* ---- models that change live ---- */
+
+static void make_live(cop_live_changes *live)
+{
+	*live = (cop_live_changes){ 0 };
+	cop_live_model *model = cop_live_put(live, "m");
+	assert_non_null(model);
+	model->life = 3;
+	assert_true(cop_live_values_add(&model->values, "share_min", "0=0.1"));
+	assert_true(cop_live_values_add(&model->values, "share_min", "1=0.2"));
+	assert_true(cop_live_values_add(&model->were, "share_min", "share_min = { }"));
+	model = cop_live_put(live, "gone");
+	assert_non_null(model);
+	model->kind = COP_LIVE_REMOVED;
+}
+
+static void check_live(const cop_live_changes *live)
+{
+	assert_int_equal(live->count, 2);
+	const cop_live_model *model = cop_live_find(live, "m");
+	assert_true(model != NULL && model->kind == COP_LIVE_SET && model->life == 3 && model->values.count == 2);
+	assert_string_equal(model->values.items[1].option, "share_min");
+	assert_string_equal(model->values.items[1].text, "1=0.2");
+	assert_string_equal(model->were.items[0].text, "share_min = { }");
+	assert_int_equal(cop_live_find(live, "gone")->kind, COP_LIVE_REMOVED);
+}
+
+static void write_live_file(void *context)
+{
+	cop_live_changes live;
+	cop_diag diag;
+	empty_folder(context);
+	make_live(&live);
+	assert_int_equal(cop_live_write(folder, &live, &diag), COP_OK);
+	cop_live_free(&live);
+}
+
+static cop_err copy_live(void *context, cop_diag *diag)
+{
+	cop_live_changes live, copy;
+	(void)context;
+	(void)diag;
+	cop_err err = cop_live_read(folder, &live, NULL);
+	if (err == COP_OK)
+		err = cop_live_copy(&live, &copy);
+	else
+		copy = (cop_live_changes){ 0 };
+	if (err == COP_OK)
+		check_live(&copy);
+	cop_live_free(&live);
+	cop_live_free(&copy);
+	return err;
+}
+
+static cop_err read_live(void *context, cop_diag *diag)
+{
+	cop_live_changes live;
+	(void)context;
+	cop_err err = cop_live_read(folder, &live, diag);
+	if (err == COP_OK)
+		check_live(&live);
+	cop_live_free(&live);
+	return err;
+}
+
+static cop_err write_live(void *context, cop_diag *diag)
+{
+	cop_live_changes live = { 0 };
+	(void)context;
+	return cop_live_write(folder, &live, diag);
+}
+
+/* What stood there stays as it was, or is the new one as a whole. */
+static void check_live_file(void *context, bool failed)
+{
+	cop_live_changes live;
+	(void)context;
+	assert_int_equal(cop_live_read(folder, &live, NULL), COP_OK);
+	if (live.count > 0 || !failed)
+		assert_int_equal(live.count, failed ? 2 : 0);
+	cop_live_free(&live);
+}
+
+static size_t ended;
+
+static void count_ended(void *context, cop_model_slot *slot)
+{
+	(void)context;
+	assert_string_equal(slot->name, "d");
+	ended++;
+}
+
+/* d goes, n comes, m and r stay where they are. */
+static cop_err exchange_models(void *context, cop_diag *diag)
+{
+	static const char more[] = "model \"n\" { learner = dgt arms = 2 features = 3 height = 1 explain_keep = 1 }\n";
+	char other[sizeof text + sizeof more];
+	cop_config *next = NULL, *own = NULL;
+	cop_config_report report;
+	cop_config_changes changes = { 0 };
+	cop_model_table table = { 0 };
+	cop_model_table_exchange exchange = { 0 };
+	(void)context;
+	(void)diag;
+	cop_config_report_init(&report);
+	(void)snprintf(other, sizeof other, "%s%s", text, more);
+	const char *d = strstr(text, "model \"d\""), *r = strstr(text, "model \"r\"");
+	memset(other + (d - text), ' ', (size_t)(r - d));
+	cop_err err = cop_config_parse(text, strlen(text), "text", NULL, &own, &report);
+	if (err == COP_OK)
+		err = cop_config_parse(other, strlen(other), "text", NULL, &next, &report);
+	if (err == COP_OK)
+		err = cop_model_table_init(&table, own, NULL);
+	if (err == COP_OK)
+		err = cop_config_diff(own, next, &changes);
+	if (err == COP_OK)
+		err = cop_model_table_prepare(&table, next, &changes, NULL, &exchange);
+	bool refused = false;
+	for (size_t i = 0; i < changes.count; i++)
+		refused |= changes.items[i].kind != COP_CHANGE_APPLIED;
+	if (err == COP_OK)
+		err = cop_config_apply(own, next, &changes);
+	if (err == COP_OK) {
+		ended = 0;
+		const cop_model_slot *m = cop_model_table_find(&table, "m", 1);
+		cop_model_table_take(&table, own, &exchange, count_ended, NULL);
+		cop_model_table_reconfigure(&table, own, NULL);
+		assert_int_equal(ended, 1);
+		assert_ptr_equal(cop_model_table_find(&table, "m", 1), m);
+		assert_null(cop_model_table_find(&table, "d", 1));
+		assert_int_equal(cop_model_table_find(&table, "n", 1) == NULL, refused);
+		assert_non_null(cop_model_table_find_parked(&table, "d", false));
+		for (size_t i = 0; i < table.count; i++)
+			assert_ptr_equal(table.items[i]->config, &own->models[i]);
+	}
+	cop_model_table_drop(&exchange);
+	cop_config_changes_free(&changes);
+	cop_model_table_fini(&table);
+	cop_config_free(own);
+	cop_config_free(next);
+	cop_config_report_fini(&report);
+	return err;
+}
+
 static cop_test_attempt attempts[] = {
+	{ "live changes read", write_live_file, read_live, NULL, .allocations = 8 },
+	{ "live changes copied", write_live_file, copy_live, NULL, .silent = true, .allocations = 16 },
+	{ "live changes written", write_live_file, write_live, check_live_file, .calls = WRITE | RENAME,
+	        .tolerated = OPEN | SYNC | CLOSE | STAT, .allocations = 2, .failures = 2 },
+	{ "models that come and go", NULL, exchange_models, NULL, .silent = true, .spares_memory = true,
+	        .allocations = 60 },
 	{ "configuration", NULL, parse, NULL, .silent = true, .allocations = 5 },
 	{ "model set", NULL, put_model_set, NULL, .silent = true, .allocations = 1 },
 	{ "models", NULL, serve, NULL, .allocations = 60 },

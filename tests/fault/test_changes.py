@@ -1,0 +1,113 @@
+"""Models that come, change and go while the daemon serves: what a process that was killed at any moment of it goes on
+from is byte for byte what the one that was not killed has.
+
+COPPICE_SEED repeats a run.
+"""
+
+import shutil
+
+from faults import LONG, checkpoints, read_checkpoint, seeded, service
+
+CHANGES = 400 if LONG else 100
+COPIES = 40 if LONG else 12
+NAMES = ("a", "b", "c", "d")
+LEARNERS = (
+    {"learner": "ensemble", "features": 3},
+    {"learner": "dgt", "features": 4},
+    {"learner": "dgt", "features": 2, "policy": "epsilon"},
+)
+
+
+class Scene:
+    """Random events and changes; knows what the daemon should serve."""
+
+    def __init__(self, daemon, rng):
+        self.rng, self.client = rng, daemon.client()
+        self.shapes = {"kept": {"learner": "ensemble", "features": 3, "arms": 3}}
+        self.kept = {}  # of models that were removed
+        self.open = {}
+        self.next = 0
+
+    def events(self, count):
+        for _ in range(count):
+            name = self.rng.choice(sorted(self.shapes))
+            shape = self.shapes[name]
+            x = [self.rng.random() for _ in range(shape["features"])]
+            self.next += 1
+            self.client.decide(name, self.next, x)
+            self.open.setdefault(name, []).append(self.next)
+            if self.rng.random() < 0.7:
+                waiting = self.open[name]
+                id = waiting.pop(self.rng.randrange(len(waiting)))
+                assert self.client.feedback(name, id, self.rng.random()) == "applied"
+
+    def order(self, name, do, options=None, **more):
+        self.client.ok("model", name, {"do": do, **({"options": options} if options else {}), **more})
+
+    def change(self):
+        served = sorted(set(self.shapes) - {"kept"})
+        gone = sorted(set(NAMES) - set(self.shapes))
+        what = self.rng.choice((["add"] * 3 if gone else []) + (["set", "reset", "remove"] if served else []))
+        if what == "add":
+            name = self.rng.choice(gone)
+            again = name in self.kept and self.rng.random() < 0.5
+            shape = self.kept[name] if again else {**self.rng.choice(LEARNERS), "arms": self.rng.randint(2, 4)}
+            self.order(name, "add", shape, **({} if again else {"fresh": True}))
+            if not again:
+                self.open.pop(name, None)
+            self.shapes[name] = shape
+            return
+        name = self.rng.choice(served)
+        if what == "set":
+            self.order(name, "set", {"reward_window": f"{self.rng.randint(1, 9)}d"})
+        elif what == "reset":
+            self.shapes[name] = {**self.shapes[name], "arms": self.rng.randint(2, 5)}
+            self.order(name, "reset", {"arms": self.shapes[name]["arms"]})
+            self.open.pop(name, None)
+        else:
+            self.order(name, "remove")
+            self.kept[name] = self.shapes.pop(name)
+
+
+def settled(daemon, client):
+    """All models' sections, as a checkpoint has them now."""
+    client.ok("checkpoint")
+    return read_checkpoint(checkpoints(daemon.state)[-1])
+
+
+def copied(state, to):
+    """A copy as of a kill: everything that was answered is in the files. False: a file went meanwhile."""
+    shutil.rmtree(to, ignore_errors=True)
+    try:
+        shutil.copytree(state, to, ignore=shutil.ignore_patterns("lock", "*.ipc", "*.tmp"))
+    except shutil.Error:
+        return False
+    return True
+
+
+def test_killed_among_a_hundred_changes(daemon):
+    rng = seeded("models-live")
+    text = service.section("journal", {"sync": "interval", "segment": "64KiB", "keep": "64MiB"})
+    text += service.section("checkpoint", {"every": "1h", "keep": 2})
+    text += service.model("kept", features=3, arms=3, reward_window="1d")
+    one = daemon(text)
+    scene = Scene(one, rng)
+    copies = sorted(rng.sample(range(CHANGES), COPIES))
+    for i in range(CHANGES):
+        scene.events(rng.randint(0, 12))
+        scene.change()
+        scene.events(rng.randint(0, 12))
+        if i not in copies:
+            continue
+        twin = daemon(text, start=False)
+        service.wait_for(lambda: copied(one.state, twin.state), "a copy of the state folder")
+        twin.start()
+        other = twin.client()
+        assert settled(twin, other) == settled(one, scene.client), f"after change {i}"
+        assert [m["name"] for m in other.status()["models"]] == [m["name"] for m in scene.client.status()["models"]]
+        twin.stop()
+    assert sorted(m["name"] for m in scene.client.status()["models"]) == sorted(scene.shapes)
+    state = settled(one, scene.client)
+    one.kill()
+    one.start()
+    assert settled(one, one.client()) == state
