@@ -94,6 +94,7 @@ typedef struct cop_config_model {
 	char stored[COP_CONFIG_NAME_MAX + 1]; /* in the journal and in checkpoints: the name, or NAME#LIFE */
 	uint32_t life;                        /* how often it was begun anew live */
 	bool apprentice;            /* an existing system decides, and the model learns from that; not for value */
+	uint64_t memory;            /* bytes with all that waits; 0: no bound. pending_bytes is within it */
 	uint32_t rate;              /* events in a second, 0: any number */
 	uint64_t names_bytes;       /* sparse: for the names of features; 0: none are kept */
 	cop_config_unheard unheard; /* contexts on streams while nobody subscribes to the actions */

@@ -12,8 +12,9 @@
 #include "base/mem.h"
 #include "learn/footprint.h"
 
-#define MOST_BYTES 1e17 /* of one model: sums of 64 do not overflow */
-#define MIB(bytes) ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
+#define LEAST_PENDING (64u << 10) /* bytes of decisions that wait: the least of pending_bytes */
+#define MOST_BYTES    1e17        /* of one model: sums of 64 do not overflow */
+#define MIB(bytes)    ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
 
 uint64_t cop_config_model_bytes(const cop_config_model *model)
 {
@@ -95,8 +96,36 @@ static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_con
 		        config->models[largest].name, MIB(most), MIB(sum), MIB(have));
 }
 
+/* Decisions that wait have what the model, with the refits that it may come to have, and waiting contexts leave. */
+static void fit_memory(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
+{
+	cop_config_model with = *model;
+	with.refit.enabled = model->refit.enabled || !model->refit.said;
+	uint64_t bytes = cop_config_model_bytes(&with) + model->unheard_bytes;
+	uint64_t least = bytes + LEAST_PENDING;
+	if (model->memory == 0)
+		return;
+	if (model->memory < least) {
+		cop_config_complain(reading, cop_config_line(section, "memory"), "memory",
+		        "model \"%s\" takes about %llu MiB with its waiting contexts and a refit's learner, expected "
+		        "at "
+		        "least %llu MiB",
+		        model->name, MIB(bytes), MIB(least));
+		return;
+	}
+	uint64_t rest = model->memory - bytes;
+	if (cop_config_has(section, "pending_bytes") && model->set.pending_bytes > rest)
+		cop_config_complain(reading, cop_config_line(section, "pending_bytes"), "pending_bytes",
+		        "more than the %llu MiB that memory leaves for decisions that wait, expected at most that",
+		        (unsigned long long)(rest >> 20));
+	else if (model->set.pending_bytes > rest)
+		model->set.pending_bytes = (size_t)rest;
+}
+
 void cop_config_check(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
+	for (size_t i = 0; i < config->model_count; i++)
+		fit_memory(reading, cfg_getnsec(root, "model", (unsigned)i), &config->models[i]);
 	cop_config_reach_check(reading, root, config);
 	check_memory(reading, root, config);
 	if (config->queue_limit < COP_CONFIG_QUEUE_SHARE * config->message_limit)

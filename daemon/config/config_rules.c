@@ -89,6 +89,7 @@ static const cop_setting own_rules[] = {
 	{ "unheard_max", COP_SETTING_COUNT, IN(unheard_max), .low = 1, .high = 10000000 },
 	{ "unheard_bytes", COP_SETTING_SIZE, IN(unheard_bytes), .low = KIB, .high = 64 * GIB },
 	{ "unheard_age", COP_SETTING_MICROS, IN(unheard_age), .low = MILLISECOND, .high = DAY },
+	{ "memory", COP_SETTING_SIZE, IN(memory), .low = 0, .high = 1024 * GIB },
 	{ "rate", COP_SETTING_COUNT, IN(rate), .low = 0, .high = 1e9 },
 	{ "names_bytes", COP_SETTING_SIZE, IN(names_bytes), .low = 0, .high = 4 * GIB },
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names) },

@@ -118,6 +118,7 @@ const cop_setting cop_model_options[] = {
 	{ "unheard_max", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "of these contexts that may wait" },
 	{ "unheard_bytes", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "memory of these contexts" },
 	{ "unheard_age", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "how long such a context waits" },
+	{ "memory", COP_SETTING_OTHER, OF(ALL), .flags = COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET, .text = "bytes that the model may take with all that waits; 0: no bound" },
 	{ "rate", COP_SETTING_OTHER, OF(ALL), .flags = COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET, .text = "events in a second: contexts and feedback; 0: any number" },
 	{ "explain_keep", COP_SETTING_WHOLE, IN(explain_keep), WITHIN(0, 65536), OF(ALL), LIVE,
 		.text = "newest decisions whose explanation is kept from decide time" },

@@ -321,6 +321,7 @@ static const limit limits[] = {
 	{ MODEL "holdout = 0.5 ", "conservative", "-1e-9", "0", "1e100", "1.001e100", "from 0 to 1e+100" },
 	{ MODEL "holdout = 0.5 ", "baseline", "-1", "0", "1", NULL, "uniform, caller or a number from 0 to 9999" },
 	{ MODEL, "explain_keep", "-1", "0", "65536", "65537", "from 0 to 65536" },
+	{ MODEL, "memory", NULL, "0B", "1TiB", "1099511627777B", "from 0B to 1TiB" },
 	{ MODEL, "rate", NULL, "0", "1000000000", "1000000001", "from 0 to 1000000000" },
 	{ MODEL, "names_bytes", NULL, "0B", "4GiB", "4294967297B", "from 0B to 4GiB" },
 	{ REFIT, "every", NULL, "0s", "365d", "31536000001ms", "from 0us to 365d" },
@@ -1362,6 +1363,25 @@ static void test_config_missing_file_is_reported(void **state)
 	cop_config_report_fini(&report);
 }
 
+/* What waits has what the model leaves; a model that is larger is refused. */
+static void test_config_memory_bounds_a_model_with_what_waits(void **state)
+{
+	(void)state;
+	cop_config *config = good(TAIL "model a { arms = 2 features = 3 refit { enabled = false } }\n"
+	                               "model b { arms = 2 features = 3 memory = 256MiB refit { enabled = false } }\n"
+	                               "model c { arms = 2 features = 3 memory = 256MiB pending_bytes = 1MiB }\n"
+	                               "model d { arms = 2 features = 3 memory = 256MiB }\n");
+	assert_int_equal(config->models[0].set.pending_bytes, 1 << 30);
+	uint64_t rest = (256u << 20) - config->models[1].unheard_bytes - cop_config_model_bytes(&config->models[1]);
+	assert_int_equal(config->models[1].set.pending_bytes, rest);
+	assert_int_equal(config->models[2].set.pending_bytes, 1 << 20);
+	assert_true(config->models[3].set.pending_bytes < rest); /* a refit may come */
+	cop_config_free(config);
+	refused(COP_EINVAL, TAIL "model a { arms = 2 features = 3 memory = 16MiB }\n", 2, "takes about");
+	refused(COP_EINVAL, TAIL "model a { arms = 2 features = 3 memory = 256MiB pending_bytes = 256MiB }\n", 2,
+	        "that memory leaves for decisions that wait");
+}
+
 static void write_file(const char *folder, const char *name, const char *text)
 {
 	char path[256];
@@ -1730,6 +1750,7 @@ int main(void)
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
 		cmocka_unit_test(test_config_wrong_options_of_one_line_are_all_named),
 		cmocka_unit_test(test_config_endpoint_is_bound_once_within_and_among_lists),
+		cmocka_unit_test(test_config_memory_bounds_a_model_with_what_waits),
 		cmocka_unit_test(test_config_names_are_trimmed_and_bounded),
 		cmocka_unit_test(test_config_endpoints_are_counted),
 		cmocka_unit_test(test_config_variable_that_is_not_set_is_refused),
