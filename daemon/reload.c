@@ -121,6 +121,13 @@ cop_err cop_reload_compare(cop_server *server, const cop_config *next, cop_confi
 static void let_go(void *context, cop_model_slot *slot)
 {
 	cop_server *server = context;
+	cop_model_slot *now = cop_model_table_find_stored(&server->durable.models, slot->stored, strlen(slot->stored));
+	if (now != NULL) {
+		cop_refits_move(&server->refits, slot, now);
+		cop_log_line(server->log, COP_LOG_NOTICE, "arms_added", "model=%s arms=%zu were=%zu", slot->name,
+		        cop_model_slot_arms(now), cop_model_slot_arms(slot));
+		return;
+	}
 	cop_refits_forget(&server->refits, slot);
 	if (slot->unheard.contexts > 0)
 		cop_log_line(server->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu", slot->name,

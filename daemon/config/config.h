@@ -211,7 +211,8 @@ typedef enum cop_config_change_of {
 	COP_CHANGE_OF_SETTINGS,
 	COP_CHANGE_ADDS,
 	COP_CHANGE_REMOVES,
-	COP_CHANGE_RENEWS
+	COP_CHANGE_RENEWS,
+	COP_CHANGE_GROWS
 } cop_config_change_of;
 
 typedef struct cop_config_change {
@@ -226,7 +227,7 @@ typedef struct cop_config_changes {
 	size_t count;
 } cop_config_changes;
 
-/* What differs in next. Applied while running: models added, removed or begun anew (in another life), clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
+/* What differs in next. Applied while running: models added, removed or begun anew (in another life), more arms of a model, clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
  * model epsilon (with decay and floor), gamma, explore_first, optimism, least_propensity, share_min and share_max,
  * reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep,
  * names_bytes, apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss
@@ -236,8 +237,8 @@ COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next,
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);
 void cop_config_changes_free(cop_config_changes *changes);
 
-/* Gives live what cop_config_diff calls applied in next, by exchange: free next afterwards. Models that are added, removed
- * or begun anew come and go with it, so pointers to models of live mean nothing afterwards. COP_ENOMEM: nothing changed. */
+/* Gives live what cop_config_diff calls applied in next, by exchange: free next afterwards. Models that are added, removed,
+ * begun anew or given more arms come and go with it, so pointers to models of live mean nothing afterwards. COP_ENOMEM: nothing changed. */
 COP_CHECK cop_err cop_config_apply(cop_config *live, cop_config *next, const cop_config_changes *changes);
 /* Whether the change of the model is applied; false also if there is none. */
 bool cop_config_changes_has(const cop_config_changes *changes, cop_config_change_of of, const char *model);

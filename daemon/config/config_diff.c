@@ -89,15 +89,21 @@ static cop_config_model *find_model(const cop_config *config, const char *name)
 	return NULL;
 }
 
+/* Whether next has the same model with more arms. */
+static bool grows(const cop_config_model *a, const cop_config_model *b)
+{
+	return a->set.learner.arms > 0 && a->set.learner.arms < b->set.learner.arms;
+}
+
 /* May a running model take over next's settings? */
 static bool same_shape(const cop_config_model *a, const cop_config_model *b)
 {
-	static const char *const options[] = { "learner", "arms", "features", "candidate_features", "policy",
-		"loss_range", NULL };
+	static const char *const options[] = { "learner", "features", "candidate_features", "policy", "loss_range",
+		NULL };
 	size_t i = 0;
 	while (options[i] != NULL && cop_setting_equal(cop_model_options_find(options[i]), a, b))
 		i++;
-	return options[i] == NULL;
+	return options[i] == NULL && (a->set.learner.arms == b->set.learner.arms || grows(a, b));
 }
 
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model)
@@ -142,10 +148,12 @@ static cop_err diff_rules(const char *where, const cop_config_section *section, 
 		const cop_setting rule = cop_config_rules_at(section, i);
 		if (cop_config_value_equal(&rule, old, next))
 			continue;
-		bool applied = live && (rule.flags & COP_SETTING_IS_LIVE) != 0;
+		bool arms = model[0] != '\0' && strcmp(rule.name, "arms") == 0;
+		bool applied = live && (arms || (rule.flags & COP_SETTING_IS_LIVE) != 0);
 		cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), model);
 		if (change == NULL)
 			return COP_ENOMEM;
+		change->of = arms && applied ? COP_CHANGE_GROWS : COP_CHANGE_OF_SETTINGS;
 		cop_err err = describe(where, &rule, old, next, change);
 		if (err != COP_OK)
 			return err;
@@ -162,6 +170,22 @@ static cop_err note(
 	change->of = of;
 	(void)snprintf(change->text, sizeof change->text, "model %s: %s", name, what);
 	return COP_OK;
+}
+
+/* Further arms come only with nothing beside them that takes a restart. */
+static void settle_growth(const char *model, cop_config_changes *changes)
+{
+	bool all = true;
+	for (size_t i = 0; i < changes->count; i++)
+		all = all &&
+		      (strcmp(changes->items[i].model, model) != 0 || changes->items[i].kind == COP_CHANGE_APPLIED);
+	for (size_t i = 0; i < changes->count && !all; i++) {
+		cop_config_change *change = &changes->items[i];
+		if (strcmp(change->model, model) != 0 || change->of != COP_CHANGE_GROWS)
+			continue;
+		change->of = COP_CHANGE_OF_SETTINGS;
+		change->kind = COP_CHANGE_RESTART;
+	}
 }
 
 static cop_err diff_model(const cop_config_model *old, const cop_config_model *next, cop_config_changes *changes)
@@ -186,6 +210,8 @@ static cop_err diff_model(const cop_config_model *old, const cop_config_model *n
 		                cop_config_rules_names_list(names, old), cop_config_rules_names_list(names, next)))
 			err = note(changes, live, COP_CHANGE_OF_SETTINGS, old->name, what);
 	}
+	if (err == COP_OK && grows(old, next))
+		settle_growth(old->name, changes);
 	return err;
 }
 
@@ -280,10 +306,11 @@ static void sort_models(cop_config *live, cop_config *next, const cop_config_cha
 {
 	for (size_t i = 0; i < next->model_count; i++) {
 		cop_config_model *theirs = &next->models[i], *ours = find_model(live, theirs->name);
-		if (cop_config_changes_has(changes, ours == NULL ? COP_CHANGE_ADDS : COP_CHANGE_RENEWS, theirs->name)) {
+		if (cop_config_changes_has(changes, ours == NULL ? COP_CHANGE_ADDS : COP_CHANGE_RENEWS, theirs->name) ||
+		        cop_config_changes_has(changes, COP_CHANGE_GROWS, theirs->name)) {
 			move(out->kept, &out->kept_count, theirs);
 		} else if (ours != NULL) {
-			if (ours->life == theirs->life)
+			if (ours->life == theirs->life && !grows(ours, theirs))
 				apply_model(ours, theirs);
 			move(out->kept, &out->kept_count, ours);
 		}
@@ -293,7 +320,8 @@ static void sort_models(cop_config *live, cop_config *next, const cop_config_cha
 		if (ours->name[0] == '\0')
 			continue;
 		if (cop_config_changes_has(changes, COP_CHANGE_REMOVES, ours->name) ||
-		        cop_config_changes_has(changes, COP_CHANGE_RENEWS, ours->name))
+		        cop_config_changes_has(changes, COP_CHANGE_RENEWS, ours->name) ||
+		        cop_config_changes_has(changes, COP_CHANGE_GROWS, ours->name))
 			move(out->left, &out->left_count, ours);
 		else
 			move(out->kept, &out->kept_count, ours);

@@ -239,6 +239,8 @@ static cop_err open_journal(
 		.log = durable->log,
 	};
 	cop_err err = cop_recovery_run(&recovery, &durable->models, &durable->checkpoint.mark, diag);
+	if (err == COP_OK)
+		err = cop_model_table_complete(&durable->models, diag);
 	if (err != COP_OK)
 		return err;
 	start_clock(durable, options, recovery.time);

@@ -83,6 +83,11 @@ static cop_err find_decision(cop_past *past, const char *folder, const cop_past_
 	return COP_ENOTFOUND;
 }
 
+static void find_slot(cop_past *past)
+{
+	past->slot = cop_model_table_find_stored(&past->models, past->stored, strlen(past->stored));
+}
+
 /* From the state before record `from` to the decision. */
 static cop_err apply(cop_past *past, const char *state_dir, const char *folder, uint64_t from, cop_diag *diag)
 {
@@ -99,9 +104,10 @@ static cop_err apply(cop_past *past, const char *state_dir, const char *folder, 
 	if (err != COP_OK)
 		return err;
 	while ((err = cop_journal_next(reader, &raw, diag)) == COP_OK) {
+		find_slot(past); /* one that got further arms has another */
 		if (raw.sequence == past->sequence)
 			cop_model_explain_applied(past->slot->model, true);
-		if (raw.type == COP_WIRE_RECORD_CONFIG || is_of(&raw, past->slot->stored))
+		if (raw.type == COP_WIRE_RECORD_CONFIG || is_of(&raw, past->stored))
 			err = cop_recovery_apply(&recovery, &past->models, &raw);
 		if (err != COP_OK) {
 			char why[sizeof recovery.why];
@@ -133,8 +139,10 @@ cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_questio
 		cop_diag_message(diag, "no model '%.64s'; expected one of the configuration", question->model);
 		err = COP_ENOTFOUND;
 	}
-	if (err == COP_OK)
+	if (err == COP_OK) {
+		memcpy(past->stored, past->slot->stored, sizeof past->stored);
 		err = find_decision(past, folder, question, diag);
+	}
 	if (err == COP_OK)
 		err = cop_checkpoint_restore_before(config->state_dir, past->sequence, &past->models, &mark, diag);
 	if (err == COP_OK && mark.journal_next == 0)

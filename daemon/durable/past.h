@@ -15,6 +15,7 @@ typedef struct cop_past_question {
 
 typedef struct cop_past {
 	cop_model_table models;
+	char stored[COP_CONFIG_NAME_MAX + 1]; /* the model's name in the journal */
 	cop_model_slot *slot; /* the model asked for, in which the decision waits, explained as when it was made */
 	cop_event_id id;      /* of the decision, */
 	uint64_t sequence;    /* its record, */

@@ -16,6 +16,7 @@
 #include "online/model_record.h"
 #include "store/journal_keep.h"
 #include "store/journal_reader.h"
+#include "wire/wire_models.h"
 
 #define BREATH 4096 /* records between signs of life */
 
@@ -42,17 +43,33 @@ static cop_err apply_to(cop_recovery *recovery, cop_model_slot *served, cop_wire
 	return err;
 }
 
+/* Models whose records are from here on of further arms. */
+static cop_err set_arms(cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
+{
+	cop_wire_models models;
+	cop_wire_model model;
+	cop_err err = COP_OK;
+	if (r->models == NULL || cop_wire_models_open(&models, r->models, r->models_length, NULL) != COP_OK)
+		return COP_OK;
+	while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK)
+		err = cop_model_table_set_arms(set, model.name, model.name_length, model.arms, diag);
+	return err;
+}
+
 /* The settings from here on, as far as they may change in a living model. */
-static cop_err apply_config(cop_model_table *set, const cop_wire_record *r)
+static cop_err apply_config(cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
 {
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(r->text, r->text_length, "journal", NULL, &config, &report);
-	if (err == COP_OK) {
+	if (err == COP_OK)
+		err = set_arms(set, r, diag);
+	if (err == COP_OK)
 		cop_model_table_adjust(set, config);
-		cop_config_free(config);
-	}
+	if (err != COP_OK)
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	cop_config_free(config);
 	cop_config_report_fini(&report);
 	return err;
 }
@@ -100,7 +117,7 @@ cop_err cop_recovery_apply(cop_recovery *recovery, cop_model_table *set, const c
 	if (err != COP_OK)
 		cop_diag_message(&recovery->why, "%s", fault.message);
 	else
-		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(set, &record)
+		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(set, &record, &recovery->why)
 		                                     : apply_to(recovery, served, type, &record, raw->sequence);
 	if (err == COP_OK && record.time > recovery->time)
 		recovery->time = record.time;

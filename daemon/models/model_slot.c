@@ -178,7 +178,7 @@ uint64_t cop_model_slot_unknown_names(const cop_model_slot *slot)
 static cop_err make_workspace(cop_model_slot *slot)
 {
 	const cop_config_model *config = slot->config;
-	const cop_learner_settings *l = &config->set.learner;
+	const cop_learner_settings *l = &cop_model_get_settings(slot->model)->learner;
 	size_t candidates = cop_config_model_is(config, COP_SETTING_OF_RANK) ? l->max_candidates : 0;
 	size_t entries = candidates * (l->features != 0 ? l->candidate_features : l->max_nonzeros);
 	slot->shape = (cop_wire_shape){
@@ -214,13 +214,15 @@ static cop_err make_workspace(cop_model_slot *slot)
 	return made ? COP_OK : COP_ENOMEM;
 }
 
-static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_diag *diag)
+static cop_err start(cop_model_slot *slot, const cop_config_model *config, size_t arms, cop_diag *diag)
 {
+	cop_model_settings settings = config->set;
+	settings.learner.arms = arms;
 	(void)snprintf(slot->name, sizeof slot->name, "%s", config->name);
 	(void)snprintf(slot->stored, sizeof slot->stored, "%s", config->stored);
 	(void)snprintf(slot->topic, sizeof slot->topic, "act.%s", config->name);
 	slot->config = config;
-	cop_err err = cop_model_new(&config->set, &slot->model, diag);
+	cop_err err = cop_model_new(&settings, &slot->model, diag);
 	if (err != COP_OK)
 		return err;
 	prepare_refits(slot, config);
@@ -235,9 +237,16 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_d
 }
 cop_err cop_model_slot_open(const cop_config_model *config, cop_model_slot **out, cop_diag *diag)
 {
+	return cop_model_slot_open_with(config, config->set.learner.arms, out, diag);
+}
+
+size_t cop_model_slot_arms(const cop_model_slot *slot) { return cop_model_get_settings(slot->model)->learner.arms; }
+
+cop_err cop_model_slot_open_with(const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag)
+{
 	cop_diag why = { 0 };
 	*out = cop_mem_alloc(1, sizeof **out);
-	cop_err err = *out == NULL ? COP_ENOMEM : start(*out, config, &why);
+	cop_err err = *out == NULL ? COP_ENOMEM : start(*out, config, arms, &why);
 	if (err != COP_OK) {
 		cop_diag_message(diag, "model \"%s\": %s", config->name, reason_of(&why, err));
 		cop_model_slot_close(*out);
@@ -285,6 +294,79 @@ cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t lengt
 	else if (err != COP_OK)
 		cop_diag_message(diag, "model \"%s\": %s", slot->name, reason_of(&why, err));
 	return err;
+}
+
+void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
+{
+	size_t arms = slot->counted_arms < from->counted_arms ? slot->counted_arms : from->counted_arms;
+	slot->restored = from->restored;
+	slot->contexts = from->contexts;
+	slot->feedback = from->feedback;
+	slot->unheard = from->unheard;
+	from->unheard = (cop_unheard){ 0 };
+	slot->unheard_decisions = from->unheard_decisions;
+	memcpy(slot->arm_decisions, from->arm_decisions, arms * sizeof *slot->arm_decisions);
+	slot->quota = from->quota;
+	slot->limited = from->limited;
+	slot->least_p = from->least_p;
+	slot->weights = from->weights;
+	slot->weights_squared = from->weights_squared;
+	cop_timeline_follow(&slot->timeline, &from->timeline);
+	slot->decided = from->decided;
+	slot->outliers_before = from->outliers_before;
+	slot->outliers_logged = from->outliers_logged;
+	slot->before = from->before;
+	slot->apprentice_before = from->apprentice_before;
+	slot->gain_told = from->gain_told;
+	slot->split_told = from->split_told;
+	slot->unknown_past = from->unknown_past;
+	slot->refit.has_last = from->refit.has_last;
+	slot->refit.last = from->refit.last;
+	slot->refit.last_time = from->refit.last_time;
+	slot->refit.last_seconds = from->refit.last_seconds;
+	slot->refit.spent_total = from->refit.spent_total;
+	memcpy(slot->refit.outcomes, from->refit.outcomes, sizeof slot->refit.outcomes);
+	memcpy(slot->refit.promotions, from->refit.promotions, sizeof slot->refit.promotions);
+}
+
+static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	if (!cop_refit_state_used(&from->refit))
+		return COP_OK;
+	cop_bytes_init(&bytes);
+	cop_refit_state_save(&from->refit, &bytes);
+	cop_err err = bytes.err;
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	if (err == COP_OK)
+		err = cop_refit_state_load(&slot->refit, &cursor);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+cop_err cop_model_slot_grow(
+        const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag)
+{
+	cop_bytes state;
+	cop_bytes_init(&state);
+	cop_model_slot_save(from, &state);
+	cop_err err = state.err;
+	*out = NULL;
+	if (err == COP_OK)
+		err = cop_model_slot_open_with(config, arms, out, diag);
+	if (err == COP_OK)
+		err = cop_model_slot_load(*out, state.data, state.length, diag);
+	if (err == COP_OK)
+		err = follow_refits(*out, from);
+	cop_bytes_fini(&state);
+	if (err != COP_OK) {
+		cop_model_slot_close(*out);
+		*out = NULL;
+		return err;
+	}
+	cop_model_slot_settle(*out);
+	return COP_OK;
 }
 
 cop_err cop_model_slot_start_from(cop_model_slot *slot, cop_log *log, cop_diag *diag)

@@ -68,6 +68,16 @@ typedef struct cop_model_slot {
 /* A fresh model as configured (kept). Caller closes it; on error *out is NULL. COP_EINVAL or COP_ENOMEM with a message in
  * *diag (NULL allowed). */
 COP_CHECK cop_err cop_model_slot_open(const cop_config_model *config, cop_model_slot **out, cop_diag *diag);
+/* The same with fewer arms than configured, as the model had once. */
+COP_CHECK cop_err cop_model_slot_open_with(
+        const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag);
+size_t cop_model_slot_arms(const cop_model_slot *slot); /* 0: it has none */
+/* A slot (config: kept) whose model is as that of another one, which has at most as many arms. Errors of open_with and
+ * load. */
+COP_CHECK cop_err cop_model_slot_grow(
+        const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag);
+/* The counts and queues of the process, which are no part of the saved state, move from the one to the other. */
+void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from);
 void cop_model_slot_close(cop_model_slot *slot); /* NULL is allowed */
 
 /* The state of a model file, and its names; *diag then begins with the model's name. COP_ESHAPE: of another shape.

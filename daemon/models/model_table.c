@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/common/clock.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
 
@@ -216,7 +217,15 @@ static cop_err load_section(
 		return err;
 	}
 	size_t length = cop_cursor_left(&cursor);
-	return cop_model_slot_load(slot, cop_cursor_take(&cursor, length), length, diag);
+	const uint8_t *data = cop_cursor_take(&cursor, length);
+	cop_model_settings saved; /* as many arms as then, until a record or the end of recovery adds more */
+	if (cop_model_peek(data, length, &saved, NULL) == COP_OK) {
+		cop_err fewer = cop_model_table_set_arms(set, stored, strlen(stored), saved.learner.arms, diag);
+		if (fewer != COP_OK)
+			return fewer;
+		slot = cop_model_table_find_stored(set, stored, strlen(stored));
+	}
+	return cop_model_slot_load(slot, data, length, diag);
 }
 
 static cop_err load_any(
@@ -307,6 +316,26 @@ static void refuse(cop_config_changes *changes, const char *model, const cop_dia
 	}
 }
 
+/* The slot that the changes ask for; *slot NULL: none. */
+static cop_err make_slot(cop_model_table *set, const cop_config_model *model, const cop_config_changes *changes,
+        cop_log *log, cop_model_slot **slot, cop_diag *diag)
+{
+	*slot = NULL;
+	if (cop_config_changes_has(changes, COP_CHANGE_GROWS, model->name)) {
+		const cop_model_slot *from = cop_model_table_find_stored(set, model->stored, strlen(model->stored));
+		return from == NULL ? COP_OK : cop_model_slot_grow(from, model, model->set.learner.arms, slot, diag);
+	}
+	if (!cop_config_changes_has(changes, COP_CHANGE_ADDS, model->name) &&
+	        !cop_config_changes_has(changes, COP_CHANGE_RENEWS, model->name))
+		return COP_OK;
+	cop_err err = cop_model_slot_open(model, slot, diag);
+	if (err == COP_OK)
+		err = resume(set, *slot, log, diag);
+	if (err == COP_OK)
+		cop_model_slot_begin(*slot, cop_clock_monotonic());
+	return err;
+}
+
 static cop_err make_fresh(cop_model_table *set, const cop_config *next, cop_config_changes *changes, cop_log *log,
         cop_model_table_exchange *out)
 {
@@ -314,21 +343,17 @@ static cop_err make_fresh(cop_model_table *set, const cop_config *next, cop_conf
 	if (out->fresh == NULL)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < next->model_count; i++) {
-		const cop_config_model *model = &next->models[i];
 		cop_diag why = { 0 };
 		cop_model_slot *slot;
-		if (!cop_config_changes_has(changes, COP_CHANGE_ADDS, model->name) &&
-		        !cop_config_changes_has(changes, COP_CHANGE_RENEWS, model->name))
-			continue;
-		cop_err err = cop_model_slot_open(model, &slot, &why);
-		if (err == COP_OK)
-			err = resume(set, slot, log, &why);
-		if (err == COP_OK) {
+		cop_err err = make_slot(set, &next->models[i], changes, log, &slot, &why);
+		if (err == COP_OK && slot != NULL)
 			out->fresh[out->count++] = slot;
+		if (err == COP_OK)
 			continue;
-		}
 		cop_model_slot_close(slot);
-		refuse(changes, model->name, &why);
+		if (why.message[0] == '\0')
+			cop_diag_message(&why, "%s", cop_err_text(err));
+		refuse(changes, next->models[i].name, &why);
 	}
 	return COP_OK;
 }
@@ -403,24 +428,28 @@ static cop_model_slot *take_from(cop_model_slot **slots, size_t count, const cha
 void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_model_table_exchange *exchange,
         void (*gone)(void *context, cop_model_slot *slot), void *context)
 {
-	size_t count = 0;
+	cop_model_slot **left = set->items;
+	size_t left_count = set->count;
+	set->count = 0;
+	set->items = exchange->items;
 	for (size_t i = 0; i < config->model_count; i++) {
 		const char *stored = config->models[i].stored;
 		cop_model_slot *slot = take_from(exchange->fresh, exchange->count, stored);
 		if (slot == NULL)
-			slot = take_from(set->items, set->count, stored);
+			slot = take_from(left, left_count, stored);
 		if (slot != NULL)
-			exchange->items[count++] = slot;
+			set->items[set->count++] = slot;
 	}
-	for (size_t i = 0; i < set->count; i++) {
-		if (set->items[i] == NULL)
+	for (size_t i = 0; i < left_count; i++) {
+		if (left[i] == NULL)
 			continue;
-		gone(context, set->items[i]);
-		cop_model_slot_close(set->items[i]);
+		cop_model_slot *now = cop_model_table_find_stored(set, left[i]->stored, strlen(left[i]->stored));
+		if (now != NULL)
+			cop_model_slot_follow(now, left[i]);
+		gone(context, left[i]);
+		cop_model_slot_close(left[i]);
 	}
-	cop_mem_free(set->items);
-	set->items = exchange->items;
-	set->count = count;
+	cop_mem_free(left);
 	for (size_t i = 0; i < set->parked_count; i++)
 		exchange->parked[i] = set->parked[i];
 	for (size_t i = 0; i < exchange->leaving_count; i++)
@@ -432,4 +461,45 @@ void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_mo
 	exchange->leaving_count = 0;
 	unpark(set);
 	cop_model_table_drop(exchange);
+}
+
+/* ---- arms, as records report them ---- */
+
+/* The slot's model gets so many arms: further ones, or, as long as nothing was done to it, fewer. */
+static cop_err set_arms(cop_model_slot **slot, size_t arms, cop_diag *diag)
+{
+	cop_model_slot *now = NULL, *was = *slot;
+	const cop_model_counters *c = cop_model_get_counters(was->model);
+	const size_t has = cop_model_slot_arms(was), most = was->config->set.learner.arms;
+	cop_err err = COP_OK;
+	if (has == arms || has == 0 || arms == 0 || arms > most)
+		return COP_OK;
+	if (has < arms)
+		err = cop_model_slot_grow(was, was->config, arms, &now, diag);
+	else if (c->decisions == 0 && cop_model_learner(was->model)->rev == 0 && !was->restored)
+		err = cop_model_slot_open_with(was->config, arms, &now, diag);
+	if (err != COP_OK || now == NULL)
+		return err;
+	cop_model_slot_follow(now, was);
+	cop_model_slot_close(was);
+	*slot = now;
+	return COP_OK;
+}
+
+cop_err cop_model_table_set_arms(cop_model_table *set, const char *stored, size_t length, size_t arms, cop_diag *diag)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (is_text(set->items[i]->stored, stored, length))
+			return set_arms(&set->items[i], arms, diag);
+	return COP_OK;
+}
+
+cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_err err = set_arms(&set->items[i], set->items[i]->config->set.learner.arms, diag);
+		if (err != COP_OK)
+			return err;
+	}
+	return COP_OK;
 }

@@ -65,6 +65,14 @@ void cop_model_table_drop(cop_model_table_exchange *exchange);
 void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_model_table_exchange *exchange,
         void (*gone)(void *context, cop_model_slot *slot), void *context);
 
+/* From here on a record is of a model with so many arms, by its stored name: if the model has fewer, and is configured with
+ * so many, it gets them; one that nothing was done to yet may get fewer. Its slot is another one then. Models without
+ * arms, or that are not there, stay. COP_ENOMEM ... */
+COP_CHECK cop_err cop_model_table_set_arms(
+        cop_model_table *set, const char *stored, size_t length, size_t arms, cop_diag *diag);
+/* All get as many arms as they are configured with. The same. */
+COP_CHECK cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag);
+
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
  * that have had to do with refits. */
 void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes);

@@ -3,6 +3,7 @@
 #include "daemon/models/timeline.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -65,6 +66,22 @@ static void join_neighbours(cop_timeline *t)
 	}
 	t->count = COP_TIMELINE_MOST / 2;
 	t->interval *= 2.0;
+}
+
+void cop_timeline_follow(cop_timeline *timeline, const cop_timeline *from)
+{
+	const size_t arms = from->arms < timeline->arms ? from->arms : timeline->arms;
+	timeline->began = from->began;
+	timeline->taken = from->taken;
+	timeline->interval = from->interval;
+	timeline->count = from->count;
+	timeline->past = from->past;
+	memcpy(timeline->item, from->item, from->count * sizeof *from->item);
+	for (size_t i = 0; i < from->count; i++)
+		for (size_t k = 0; k < timeline->arms; k++)
+			timeline->arm[i * timeline->arms + k] = k < arms ? from->arm[i * from->arms + k] : 0;
+	for (size_t k = 0; k < timeline->arms; k++)
+		timeline->arm_past[k] = k < arms ? from->arm_past[k] : 0;
 }
 
 static void push_empty(cop_timeline *t)

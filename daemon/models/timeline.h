@@ -37,6 +37,8 @@ typedef struct cop_timeline {
 COP_CHECK cop_err cop_timeline_init(cop_timeline *timeline, size_t arms);
 void cop_timeline_fini(cop_timeline *timeline);
 
+/* Goes on where another one is, of a model that had at most as many arms. */
+void cop_timeline_follow(cop_timeline *timeline, const cop_timeline *from);
 /* The first interval begins now, with these sums. */
 void cop_timeline_begin(
         cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions);

@@ -72,6 +72,14 @@ void cop_refits_forget(cop_refits *refits, const cop_model_slot *slot)
 		refits->next = NULL;
 }
 
+void cop_refits_move(cop_refits *refits, const cop_model_slot *from, cop_model_slot *to)
+{
+	if (refits->running == from)
+		set_running(refits, to);
+	if (refits->next == from)
+		refits->next = to;
+}
+
 int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
 
 static bool journal_stands(const cop_refits *r)

@@ -33,6 +33,8 @@ void cop_refits_init(cop_refits *refits, cop_durability *durable);
 void cop_refits_stop(cop_refits *refits);
 /* The slot goes: what was under way for it ends. */
 void cop_refits_forget(cop_refits *refits, const cop_model_slot *slot);
+/* The model has another slot now. */
+void cop_refits_move(cop_refits *refits, const cop_model_slot *from, cop_model_slot *to);
 /* Readable when a turn is worth while; -1: none. */
 int cop_refits_fd(const cop_refits *refits);
 /* Logs which models would have refits by default, and why they have none; after a start and a reload. */

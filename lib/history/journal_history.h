@@ -3,7 +3,7 @@
  * The records are joined as the daemon joined them, for they report it: what a decision ended with, default losses,
  * self-contained feedback, and decisions that were deferred, or whose action no subscriber was given, only if they were
  * shown or answered. Events come in the order in which they were learned, so that learning them again in this order
- * moves a model as the daemon's moved. Their cost is the loss that was learned, in the model's loss_range; of values,
+ * moves a model as the daemon's moved. A model may be given further arms; masks are as long as there were arms then. Their cost is the loss that was learned, in the model's loss_range; of values,
  * as it was sent. Memory is that of the decisions that wait. The reader is one of
  * events/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
  * reader. */

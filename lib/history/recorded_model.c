@@ -229,7 +229,8 @@ static bool fits(const cop_recorded_model *told, const cop_wire_model *model)
 {
 	const cop_journal_history_model *m = &told->model;
 	bool same_input = m->features == model->features && (m->features != 0 || m->bits == model->bits);
-	return same_input && m->arms == model->arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&
+	bool same_arms = m->arms == model->arms || (m->arms > 0 && m->arms < model->arms); /* some were added */
+	return same_input && same_arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&
 	       m->candidate_features == model->candidate_features && m->loss_range[0] == model->loss_range[0] &&
 	       m->loss_range[1] == model->loss_range[1] && (!m->values || fits_values(m, model));
 }

@@ -456,9 +456,12 @@ static void load_rows(cop_cursor *cursor, const cop_sparse_state *rows, bool beg
 	check_sums(cursor, rows->sums, rows->rows * rows->width);
 }
 
-static cop_err load_sparse(cop_additive *model, cop_cursor *cursor)
+/* outputs: of the saved model; further ones stay as they began. */
+static cop_err load_sparse(cop_additive *model, size_t outputs, cop_cursor *cursor)
 {
-	const cop_sparse_state splits = splits_of(model), leaves = leaves_of(model), linear = linear_of(model);
+	const cop_sparse_state splits = splits_of(model), leaves = leaves_of(model);
+	cop_sparse_state linear = linear_of(model);
+	linear.saved = cop_kernel_pad(outputs);
 	cop_rng rng;
 	cop_cursor_rng(cursor, &rng);
 	if (cursor->err != COP_OK)
@@ -491,18 +494,20 @@ cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
 	bool sparse = set->sparse && (inputs & COP_SPARSE_MARK) != 0;
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if ((sparse ? inputs ^ COP_SPARSE_MARK : inputs) != set->inputs || outputs != set->outputs ||
+	if ((sparse ? inputs ^ COP_SPARSE_MARK : inputs) != set->inputs || outputs == 0 || outputs > set->outputs ||
 	        trees != set->trees || height != set->height)
 		return COP_ESHAPE;
 	if (sparse)
-		return load_sparse(model, cursor);
-	size_t values = set->outputs * model->leaves * set->trees;
+		return load_sparse(model, (size_t)outputs, cursor);
+	size_t values = (size_t)outputs * model->leaves * set->trees, columns = cop_kernel_pad((size_t)outputs);
 	load_splits(model, cursor);
 	cop_cursor_f32s(cursor, model->theta, values);
 	load_sums(cursor, model->theta_sum, values);
 	if (set->along)
 		return cursor->err;
-	cop_cursor_f32s(cursor, model->linear, set->inputs * model->columns);
-	load_sums(cursor, model->linear_sum, set->inputs * model->columns);
+	for (size_t j = 0; j < set->inputs; j++)
+		cop_cursor_f32s(cursor, model->linear + j * model->columns, columns);
+	for (size_t j = 0; j < set->inputs; j++)
+		load_sums(cursor, model->linear_sum + j * model->columns, columns);
 	return cursor->err;
 }

@@ -5,6 +5,7 @@
 #include "learn/averages.h"
 
 #include <math.h>
+#include <string.h>
 #include <stdbool.h>
 
 #include "base/mem.h"
@@ -138,10 +139,12 @@ cop_err cop_averages_load(cop_averages *a, cop_cursor *cursor)
 	uint64_t arms = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (arms != a->arms)
+	if (arms > a->arms)
 		return COP_ESHAPE;
-	cop_cursor_f64s(cursor, a->n, a->arms);
-	cop_cursor_f64s(cursor, a->mean, a->arms);
+	memset(a->n, 0, a->arms * sizeof *a->n);
+	memset(a->mean, 0, a->arms * sizeof *a->mean);
+	cop_cursor_f64s(cursor, a->n, (size_t)arms);
+	cop_cursor_f64s(cursor, a->mean, (size_t)arms);
 	a->variance = cop_cursor_f64(cursor);
 	a->events = cop_cursor_f64(cursor);
 	a->centre = cop_cursor_f64(cursor);

@@ -39,8 +39,10 @@ void cop_forest_gate_save(const cop_forest_gate *gate, size_t arms, cop_bytes *b
 	}
 }
 
-void cop_forest_gate_load(cop_forest_gate *gate, size_t arms, cop_cursor *cursor)
+void cop_forest_gate_load(cop_forest_gate *gate, size_t all, size_t arms, cop_cursor *cursor)
 {
+	for (size_t k = arms; k < all; k++)
+		gate->n[k] = gate->loss[k] = 0.0;
 	uint8_t open = cop_cursor_u8(cursor);
 	gate->open = open != 0;
 	gate->events = cop_cursor_u64(cursor);

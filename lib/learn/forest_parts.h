@@ -172,7 +172,7 @@ void cop_forest_rows_load(cop_forest *f, cop_cursor *cursor);
 /* The gate takes in a loss in [0, 1], and what the forest predicted before it knew. */
 void cop_forest_gate_learn(cop_forest_gate *gate, size_t arm, double loss, double prediction);
 void cop_forest_gate_save(const cop_forest_gate *gate, size_t arms, cop_bytes *bytes);
-/* What is wrong is in cursor->err. */
-void cop_forest_gate_load(cop_forest_gate *gate, size_t arms, cop_cursor *cursor);
+/* arms: of the saved one, at most all. What is wrong is in cursor->err. */
+void cop_forest_gate_load(cop_forest_gate *gate, size_t all, size_t arms, cop_cursor *cursor);
 
 #endif

@@ -97,18 +97,32 @@ static void load_values(float *value, size_t count, cop_cursor *cursor)
 			cursor->err = COP_EFORMAT;
 }
 
-static void load_leaf(cop_forest *f, size_t row, cop_cursor *cursor)
+/* Of a leaf's values for one arm after the other, those of the saved arms; further ones are as of a new leaf's. */
+static void load_arms(float *value, size_t all, float rest, size_t arms, cop_cursor *cursor)
 {
-	size_t arms = f->set.arms;
+	load_values(value, arms, cursor);
+	for (size_t k = arms; k < all; k++)
+		value[k] = rest;
+}
+
+static void load_leaf(cop_forest *f, size_t row, size_t arms, cop_cursor *cursor)
+{
+	const size_t all = f->set.arms;
 	const float *doubts = cop_forest_doubts(f, row);
 	cop_forest_rows_begin(&f->rows, row);
 	load_edge(f, &f->edge[row], cursor);
-	load_values(cop_forest_quick(f, row), 3 * arms, cursor);
-	for (size_t k = 0; k < arms && cursor->err == COP_OK; k++)
+	load_arms(cop_forest_quick(f, row), all, 0.0f, arms, cursor);
+	load_arms(cop_forest_steady(f, row), all, 0.0f, arms, cursor);
+	load_arms(cop_forest_doubts(f, row), all, 1.0f, arms, cursor);
+	for (size_t k = 0; k < all && cursor->err == COP_OK; k++)
 		if (!(doubts[k] > 0.0f && doubts[k] <= 1.0f))
 			cursor->err = COP_EFORMAT;
-	for (size_t k = row * arms; k < (row + 1) * arms && cursor->err == COP_OK; k++)
+	for (size_t k = row * all; k < row * all + arms && cursor->err == COP_OK; k++)
 		load_sums(&f->sum[k], &f->right[k], cursor);
+	for (size_t k = row * all + arms; k < (row + 1) * all; k++) {
+		f->sum[k] = (cop_forest_sum){ 0 };
+		f->right[k] = (cop_forest_right){ 0 };
+	}
 }
 
 /* Whether nodes 0 .. count, as they were written, make one tree all of whose leaves have places of their own. They
@@ -141,7 +155,7 @@ static bool make_tree(cop_forest *f, size_t m, size_t count)
 	return true;
 }
 
-static void load_tree(cop_forest *f, size_t m, cop_cursor *cursor)
+static void load_tree(cop_forest *f, size_t m, size_t arms, cop_cursor *cursor)
 {
 	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 	uint32_t leaves = cop_cursor_u32(cursor);
@@ -157,10 +171,12 @@ static void load_tree(cop_forest *f, size_t m, cop_cursor *cursor)
 	}
 	if (cursor->err == COP_OK && !make_tree(f, m, 2 * leaves - 1))
 		cursor->err = COP_EFORMAT;
-	for (size_t l = 1; l < leaves && cursor->err == COP_OK; l++)
-		load_values(cop_forest_before(f, m, l), 2 * f->set.arms, cursor);
+	for (size_t l = 1; l < leaves && cursor->err == COP_OK; l++) {
+		load_arms(cop_forest_before(f, m, l), f->set.arms, 0.0f, arms, cursor);
+		load_arms(cop_forest_before(f, m, l) + f->set.arms, f->set.arms, 0.0f, arms, cursor);
+	}
 	for (size_t l = 0; l < leaves && cursor->err == COP_OK; l++)
-		load_leaf(f, cop_forest_row(f, m, l), cursor);
+		load_leaf(f, cop_forest_row(f, m, l), arms, cursor);
 }
 
 cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
@@ -172,16 +188,17 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	uint64_t room = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (inputs != f->set.inputs || sparse != (f->set.entries > 0) || arms != f->set.arms || trees != f->set.trees ||
-	        room != f->room)
+	const bool grown = arms < f->set.arms; /* whose trees may have less room */
+	if (inputs != f->set.inputs || sparse != (f->set.entries > 0) || arms == 0 || arms > f->set.arms ||
+	        trees != f->set.trees || (room != f->room && !grown))
 		return COP_ESHAPE;
 	cop_cursor_rng(cursor, &f->rng);
 	cop_err err = cop_stacking_load(&f->stack, cursor);
 	if (err != COP_OK)
 		return err == COP_ESHAPE ? COP_EFORMAT : err;
-	cop_forest_gate_load(&f->gate, f->set.arms, cursor);
+	cop_forest_gate_load(&f->gate, f->set.arms, (size_t)arms, cursor);
 	for (size_t m = 0; m < trees && cursor->err == COP_OK; m++)
-		load_tree(f, m, cursor);
+		load_tree(f, m, (size_t)arms, cursor);
 	if (cursor->err == COP_OK)
 		cop_forest_rows_load(f, cursor);
 	return cursor->err;

@@ -519,7 +519,11 @@ cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor)
 		return cursor->err;
 	if (strcmp(name, learner->class->name) != 0)
 		return COP_ESHAPE;
-	return learner->class->load(learner, cursor);
+	if (learner->saved_arms == 0)
+		learner->saved_arms = learner->settings.arms;
+	cop_err err = learner->class->load(learner, cursor);
+	learner->saved_arms = 0;
+	return err;
 }
 
 void cop_learner_outliers(const cop_learner *learner, cop_outliers *out) { learner->class->outliers(learner, out); }

@@ -172,6 +172,8 @@ struct cop_learner {
 	uint64_t rev;
 	bool frozen;       /* neither is this saved, */
 	uint64_t unlearnt; /* nor how many losses came since it was made that a frozen one did not learn */
+	/* Of the state that is loaded next, at most settings.arms: those beyond are new. 0: the same. Not saved. */
+	size_t saved_arms;
 	/* Learning comes right after view of the same row, or explaining right after deciding it: what that left in
 	 * workspaces holds. */
 	bool followed;

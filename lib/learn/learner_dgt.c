@@ -395,7 +395,7 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	if (err != COP_OK)
 		return err;
 	cop_cursor_f32s(cursor, g->w, g->inputs * g->n);
-	cop_cursor_f32s(cursor, g->theta, learner->settings.arms * g->leaves);
+	cop_cursor_f32s(cursor, g->theta, learner->saved_arms * g->leaves);
 	g->bias = cop_cursor_f32(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;

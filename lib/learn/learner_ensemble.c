@@ -524,7 +524,7 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	e->raw.d = 0;
 	cop_explorer_load(&e->explorer, cursor);
 	const cop_learner_settings *s = &learner->settings;
-	cop_err err = cop_worth_load(&e->worth, cursor);
+	cop_err err = cop_worth_load(&e->worth, learner->saved_arms, cursor);
 	if (err == COP_OK)
 		err = cop_shrinkage_load(&e->shrinkage, cursor);
 	if (err == COP_OK)

@@ -29,9 +29,9 @@ struct cop_refit {
 
 cop_err cop_refit_check(const cop_trees *trees, size_t features, size_t outputs, cop_diag *diag)
 {
-	if (cop_trees_features(trees) != features || cop_trees_outputs(trees) != outputs) {
+	if (cop_trees_features(trees) != features || cop_trees_outputs(trees) > outputs) {
 		cop_diag_message(diag,
-		        "the trees have %zu features and %zu outputs; expected %zu features and %zu outputs",
+		        "the trees have %zu features and %zu outputs; expected %zu features and at most %zu outputs",
 		        cop_trees_features(trees), cop_trees_outputs(trees), features, outputs);
 		return COP_ESHAPE;
 	}
@@ -193,15 +193,35 @@ cop_err cop_refit_new(
 uint64_t cop_refit_rev(const cop_refit *refit) { return refit->rev; }
 const cop_trees *cop_refit_trees(const cop_refit *refit) { return refit->trees; }
 
+/* Outputs that the trees have: arms that were added to a model since they were fitted have none. */
+static size_t known_of(const cop_refit *r) { return r->trees == NULL ? r->outputs : cop_trees_outputs(r->trees); }
+
+/* The trees' values of outputs that they do not have are the mean of those that they have. */
+static void fill_unknown(const cop_refit *r, float *value)
+{
+	const size_t known = known_of(r);
+	double sum = 0.0;
+	for (size_t k = 0; k < known; k++)
+		sum += (double)value[k];
+	for (size_t k = known; k < r->outputs; k++)
+		value[k] = (float)(sum / (double)known);
+}
+
 static void walk(cop_refit *r, const cop_row *raw)
 {
-	const size_t n = r->outputs;
-	for (size_t k = 0; k < n; k++)
-		r->sum[k] = r->trees == NULL ? (double)NOTHING_KNOWN : cop_trees_base(r->trees)[k];
+	const size_t n = r->outputs, known = known_of(r);
+	double base = 0.0;
+	for (size_t k = 0; k < n; k++) {
+		r->sum[k] = r->trees == NULL ? (double)NOTHING_KNOWN
+		            : k < known      ? cop_trees_base(r->trees)[k]
+		                             : base / (double)known;
+		base += k < known ? r->sum[k] : 0.0;
+	}
 	for (size_t m = 0; m < r->count; m++) {
 		size_t leaf = cop_tree_predict(cop_trees_at(r->trees, m), raw, r->work);
 		const float *shift = r->shift + (r->first[m] + leaf) * n;
 		r->leaf[m] = (uint32_t)leaf;
+		fill_unknown(r, r->work);
 		for (size_t k = 0; k < n; k++)
 			r->sum[k] += r->share[m] * ((double)r->work[k] + (double)shift[k]);
 	}
@@ -275,6 +295,7 @@ static void explain_tree(
 		fill_node(&cop_tree_view(tree)->nodes, r->path[i].node, raw, node);
 	}
 	cop_tree_leaf_outputs(tree, leaf, raw, r->work);
+	fill_unknown(r, r->work);
 	out->leaf = (uint32_t)leaf;
 	out->value = r->work[output] + r->shift[(r->first[m] + leaf) * r->outputs + output];
 }

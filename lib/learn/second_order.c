@@ -315,15 +315,25 @@ static cop_sparse_state rows_of(const cop_second_order *model)
 		.width = model->columns };
 }
 
-static void load_weights(cop_second_order *model, uint8_t form, cop_cursor *cursor)
+/* arms: of the saved model; further ones stay as they began. */
+static void load_weights(cop_second_order *model, uint8_t form, size_t arms, cop_cursor *cursor)
 {
+	const size_t columns = columns_of(arms);
 	if (form == DIAGONAL_ROWS) {
-		const cop_sparse_state rows = rows_of(model);
+		cop_sparse_state rows = rows_of(model);
+		rows.saved = columns;
 		cop_sparse_state_load(&rows, false, NULL, cursor);
 		return;
 	}
-	cop_cursor_f32s(cursor, model->w, w_size(model));
-	cop_cursor_f32s(cursor, model->p, p_size(model));
+	if (form == DIAGONAL) {
+		for (size_t j = 0; j < model->inputs; j++)
+			cop_cursor_f32s(cursor, model->w + j * model->columns, columns);
+		for (size_t j = 0; j < model->inputs; j++)
+			cop_cursor_f32s(cursor, model->p + j * model->columns, columns);
+		return;
+	}
+	cop_cursor_f32s(cursor, model->w, arms * model->jump);
+	cop_cursor_f32s(cursor, model->p, model->inputs * arms * model->side);
 }
 
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
@@ -352,9 +362,9 @@ cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	bool same = form == form_of(model) || (form == DIAGONAL && model->side == 0);
-	if (inputs != model->inputs || arms != model->arms || !same || side != model->side)
+	if (inputs != model->inputs || arms == 0 || arms > model->arms || !same || side != model->side)
 		return COP_ESHAPE;
-	load_weights(model, form, cursor);
+	load_weights(model, form, (size_t)arms, cursor);
 	for (size_t i = 0; model->side == 0 && cursor->err == COP_OK && i < p_size(model); i++)
 		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
 			return COP_EFORMAT; /* it only ever falls */

@@ -44,6 +44,7 @@ void cop_sparse_state_load(const cop_sparse_state *state, bool begun, uint8_t *m
 {
 	uint64_t count = cop_cursor_u64(cursor);
 	uint64_t next = 0; /* row that may come */
+	const size_t width = state->saved == 0 ? state->width : state->saved;
 	if (cursor->err == COP_OK && count > state->rows)
 		cursor->err = COP_EFORMAT;
 	if (!begun) {
@@ -57,8 +58,8 @@ void cop_sparse_state_load(const cop_sparse_state *state, bool begun, uint8_t *m
 		if (cursor->err != COP_OK)
 			return;
 		next = (uint64_t)row + 1;
-		cop_cursor_f32s(cursor, state->values + row * state->width, state->width);
-		cop_cursor_f32s(cursor, state->sums + row * state->width, state->width);
+		cop_cursor_f32s(cursor, state->values + row * state->width, width);
+		cop_cursor_f32s(cursor, state->sums + row * state->width, width);
 		if (moved != NULL)
 			moved[row] = 1;
 	}

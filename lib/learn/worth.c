@@ -82,10 +82,12 @@ void cop_worth_save(const cop_worth *worth, cop_bytes *bytes)
 	cop_bytes_put_f64(bytes, worth->gain_square);
 }
 
-cop_err cop_worth_load(cop_worth *worth, cop_cursor *cursor)
+cop_err cop_worth_load(cop_worth *worth, size_t arms, cop_cursor *cursor)
 {
-	cop_cursor_f64s(cursor, worth->n, worth->arms);
-	cop_cursor_f64s(cursor, worth->said, worth->arms);
+	for (size_t k = arms; k < worth->arms; k++)
+		worth->n[k] = worth->said[k] = 0.0;
+	cop_cursor_f64s(cursor, worth->n, arms);
+	cop_cursor_f64s(cursor, worth->said, arms);
 	worth->events = cop_cursor_f64(cursor);
 	worth->plain = cop_cursor_f64(cursor);
 	worth->linear = cop_cursor_f64(cursor);

@@ -49,6 +49,7 @@ void cop_worth_learn(cop_worth *worth, size_t arm, const cop_worth_said *said, d
 
 void cop_worth_save(const cop_worth *worth, cop_bytes *bytes);
 /* COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
-COP_CHECK cop_err cop_worth_load(cop_worth *worth, cop_cursor *cursor);
+/* arms: of the saved one, at most as many as this one has. */
+COP_CHECK cop_err cop_worth_load(cop_worth *worth, size_t arms, cop_cursor *cursor);
 
 #endif

@@ -81,12 +81,14 @@ void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out)
 
 void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
 {
+	cop_constant_arm left; /* arms that have become too many are no longer followed */
 	cop_constant_arms_clear(arms);
-	if (cop_cursor_u64(in) != arms->count && in->err == COP_OK)
+	uint64_t count = cop_cursor_u64(in);
+	if (in->err == COP_OK && (count > COP_CONSTANT_ARMS_MOST || (count > arms->count && arms->count > 0)))
 		in->err = COP_EFORMAT;
 	arms->unsure = cop_cursor_u8(in) != 0;
-	for (size_t k = 0; k < arms->count && in->err == COP_OK; k++) {
-		cop_constant_arm *one = &arms->arm[k];
+	for (size_t k = 0; k < count && in->err == COP_OK; k++) {
+		cop_constant_arm *one = k < arms->count ? &arms->arm[k] : &left;
 		cop_running_bound_load(&one->over, in);
 		cop_running_bound_load(&one->under, in);
 		one->weight = cop_cursor_f64(in);

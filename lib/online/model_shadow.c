@@ -427,7 +427,10 @@ static cop_err load_learner(cop_model *model, cop_cursor *cursor)
 	cop_err err = cop_promotion_test_load(&s->evidence, cursor);
 	if (err == COP_OK)
 		err = model->learner->class->create(&model->learner->settings, &s->learner);
-	return err == COP_OK ? cop_learner_load(s->learner, cursor) : err;
+	if (err != COP_OK)
+		return err;
+	s->learner->saved_arms = model->learner->saved_arms;
+	return cop_learner_load(s->learner, cursor);
 }
 
 static cop_err load_rivals(cop_shadow *s, cop_cursor *cursor)

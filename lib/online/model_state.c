@@ -272,7 +272,8 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 		               o->learners != learner;
 		bool counts = (o->flags & COP_SETTING_IS_SHAPE) != 0 && !foreign &&
 		              (a->learner.features == 0 || strcmp(o->name, "bits") != 0);
-		if (counts && !cop_setting_equal(o, a, b))
+		bool grows = strcmp(o->name, "arms") == 0 && a->learner.arms > 0 && a->learner.arms < b->learner.arms;
+		if (counts && !grows && !cop_setting_equal(o, a, b))
 			return false;
 	}
 	return true;
@@ -387,8 +388,11 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 	saved.explain_keep = model->set.explain_keep;
 	if (err == COP_OK)
 		err = cop_model_adjust(model, &saved, diag);
+	cop_pending_expect_arms(model->pending, saved.learner.arms);
+	model->learner->saved_arms = saved.learner.arms;
 	if (err == COP_OK)
 		err = load_named(model, &file, "learner", LEARNER_VERSION, load_learner);
+	model->learner->saved_arms = saved.learner.arms; /* of a second one, too */
 	if (err == COP_OK)
 		err = load_named(model, &file, "pending", PENDING_VERSION, load_pending);
 	if (err == COP_OK)
@@ -399,6 +403,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_apprentice(model, &file);
 	if (err == COP_OK)
 		err = load_control(model, &file);
+	cop_pending_expect_arms(model->pending, 0);
+	model->learner->saved_arms = 0;
 	if (err != COP_OK)
 		cop_diag_message(diag, "saved model: %s", cop_err_text(err));
 	return err;

@@ -523,6 +523,8 @@ void cop_pending_save(const cop_pending *table, cop_bytes *bytes)
 	cop_recent_ids_save(&table->memory, bytes);
 }
 
+void cop_pending_expect_arms(cop_pending *table, size_t arms) { table->shape.saved_arms = arms; }
+
 cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 {
 	const cop_pending_shape *shape = &table->shape;

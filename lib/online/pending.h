@@ -30,6 +30,7 @@ typedef struct cop_pending_shape {
 	size_t arms;         /* 0: values, whose decisions have y and u instead of arm and p */
 	size_t candidate_d;  /* of the played candidate's row, kept beside the context; 0: none is */
 	bool masks;          /* which arms were eligible is kept */
+	size_t saved_arms;   /* of what is loaded next, at most arms; 0: the same */
 	size_t predictions;  /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
 } cop_pending_shape;
 
@@ -148,5 +149,7 @@ void cop_pending_forget(cop_pending *table, double time);
 void cop_pending_save(const cop_pending *table, cop_bytes *bytes);
 /* Into an empty table of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
+/* What is loaded next is of a model with so many arms, at most as many as the shape has: those beyond were not eligible. */
+void cop_pending_expect_arms(cop_pending *table, size_t arms);
 
 #endif

@@ -511,16 +511,33 @@ static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cu
 	return COP_OK;
 }
 
+static size_t saved_arms(const cop_pending_shape *shape)
+{
+	return shape->saved_arms == 0 ? shape->arms : shape->saved_arms;
+}
+
+/* Arms that are new were not eligible. */
+static void mask_new_arms(const cop_pending_shape *shape, uint8_t *mask, cop_pending_entry *entry)
+{
+	if (!shape->masks || saved_arms(shape) == shape->arms)
+		return;
+	memset(mask, 0, shape->arms);
+	memset(mask, 1, saved_arms(shape));
+	entry->mask = mask;
+}
+
 /* As fill writes it: some arm is eligible, some is not, and no bit is set beyond the last. */
 static cop_err load_mask(const cop_pending_shape *shape, cop_cursor *cursor, uint8_t *mask, cop_pending_entry *entry)
 {
-	const uint8_t *bits = shape->masks ? cop_cursor_take(cursor, (shape->arms + 7) / 8) : NULL;
+	const size_t arms = saved_arms(shape);
+	const uint8_t *bits = shape->masks ? cop_cursor_take(cursor, (arms + 7) / 8) : NULL;
 	if (bits == NULL)
 		return COP_EFORMAT;
-	unpack(bits, shape->arms, mask);
+	memset(mask, 0, shape->arms);
+	unpack(bits, arms, mask);
 	entry->mask = mask;
-	bool beyond = shape->arms % 8 != 0 && bits[shape->arms / 8] >> shape->arms % 8 != 0;
-	bool mixed = memchr(mask, 1, shape->arms) != NULL && memchr(mask, 0, shape->arms) != NULL;
+	bool beyond = arms % 8 != 0 && bits[arms / 8] >> arms % 8 != 0;
+	bool mixed = memchr(mask, 1, arms) != NULL && memchr(mask, 0, arms) != NULL;
 	return mixed && !beyond ? COP_OK : COP_EFORMAT;
 }
 
@@ -543,5 +560,9 @@ cop_err cop_pending_record_load(
 		err = load_row(shape, shape->d, cursor, &entry->x);
 	if (err == COP_OK)
 		err = load_row(shape, shape->candidate_d, cursor, &entry->candidate);
-	return err == COP_OK && (beside & COP_PENDING_MASKED_HERE) ? load_mask(shape, cursor, mask, entry) : err;
+	if (err == COP_OK && (beside & COP_PENDING_MASKED_HERE) != 0)
+		return load_mask(shape, cursor, mask, entry);
+	if (err == COP_OK)
+		mask_new_arms(shape, mask, entry);
+	return err;
 }

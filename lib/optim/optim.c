@@ -347,22 +347,26 @@ static bool never_negative(size_t n, const float *x)
 	return negative == 0;
 }
 
-static cop_err load_state(cop_optim *optim, cop_cursor *cursor)
+/* rows: of the saved state; further ones are as they began. */
+static cop_err load_state(cop_optim *optim, size_t rows, cop_cursor *cursor)
 {
-	size_t n = optim->rows * optim->cols;
+	size_t n = rows * optim->cols;
 	optim->steps = cop_cursor_u64(cursor);
 	uint8_t ragged = cop_cursor_u8(cursor);
 	if (ragged > 1)
 		return COP_EFORMAT;
 	optim->ragged = ragged;
-	for (size_t r = 0; r < optim->rows && ragged && cursor->err == COP_OK; r++) {
+	for (size_t r = 0; r < rows && ragged && cursor->err == COP_OK; r++) {
 		optim->last[r] = cop_cursor_u64(cursor);
 		if (optim->last[r] > optim->steps)
 			return COP_EFORMAT;
 	}
+	for (size_t r = rows; r < optim->rows && ragged; r++)
+		optim->last[r] = optim->steps;
 	for (unsigned i = 0; i < optim->states; i++) {
 		bool squares = i == 0 ? optim->rule->squares1 : optim->rule->squares2;
 		cop_cursor_f32s(cursor, optim->s[i], n);
+		memset(optim->s[i] + n, 0, (optim->rows - rows) * optim->cols * sizeof *optim->s[i]);
 		if (cursor->err == COP_OK && squares && !never_negative(n, optim->s[i]))
 			return COP_EFORMAT;
 	}
@@ -389,11 +393,11 @@ cop_err cop_optim_load(cop_optim *optim, cop_cursor *cursor)
 	uint64_t rows = cop_cursor_u64(cursor), cols = cop_cursor_u64(cursor);
 	uint32_t states = cop_cursor_u32(cursor);
 	cop_err err = cursor->err;
-	if (err == COP_OK && (strcmp(name, optim->rule->name) != 0 || rows != optim->rows || cols != optim->cols ||
-	                             states != optim->states))
+	if (err == COP_OK && (strcmp(name, optim->rule->name) != 0 || rows == 0 || rows > optim->rows ||
+	                             cols != optim->cols || states != optim->states))
 		err = COP_ESHAPE;
 	if (err == COP_OK)
-		err = load_state(optim, cursor);
+		err = load_state(optim, (size_t)rows, cursor);
 	if (err != COP_OK)
 		reset(optim);
 	return err;

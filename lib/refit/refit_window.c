@@ -121,6 +121,7 @@ static cop_refit_event *copy_event(const reading *r, const cop_logged_event *e)
 		out->mask = at;
 		at += aligned(mask_length(e));
 	}
+	out->arms = mask_length(e) > 0 ? e->arms : r->window->model.arms;
 	cop_row *candidate = (cop_row *)(void *)at;
 	at += aligned(e->candidates * sizeof *candidate);
 	for (size_t i = 0; i < e->candidates; i++)
@@ -283,6 +284,32 @@ static int by_sequence(const void *a, const void *b)
 	return older(*x, *y) ? -1 : older(*y, *x);
 }
 
+/* Masks of all events are of all arms, of which those were not eligible that were added later. */
+static cop_err lengthen_masks(cop_refit_window *w)
+{
+	const size_t arms = w->model.arms;
+	size_t count = 0;
+	for (size_t i = 0; i < w->n; i++)
+		count += w->event[i]->arms < arms;
+	w->mask = cop_mem_alloc(count, arms);
+	if (w->mask == NULL)
+		return COP_ENOMEM;
+	uint8_t *at = w->mask;
+	for (size_t i = 0; i < w->n; i++) {
+		cop_refit_event *e = w->event[i];
+		if (e->arms >= arms)
+			continue;
+		if (e->mask != NULL)
+			memcpy(at, e->mask, e->arms);
+		else
+			memset(at, 1, e->arms);
+		e->mask = at;
+		e->arms = arms;
+		at += arms;
+	}
+	return COP_OK;
+}
+
 /* The window of what is read from the segment `from` on. *sure: another beginning would give the same. */
 static cop_err read_from(reading *r, const char *journal, uint64_t from, const cop_progress *progress, bool *sure)
 {
@@ -301,6 +328,8 @@ static cop_err read_from(reading *r, const char *journal, uint64_t from, const c
 	if (err != COP_OK)
 		return err;
 	err = read_all(r, progress);
+	if (err == COP_OK)
+		err = lengthen_masks(r->window);
 	*sure = r->window->n == r->settings->window;
 	cop_event_reader_free(r->reader);
 	return err;
@@ -373,5 +402,6 @@ void cop_refit_window_fini(cop_refit_window *window)
 	for (size_t i = 0; i < window->n; i++)
 		cop_mem_free(window->event[i]);
 	cop_mem_free(window->event);
+	cop_mem_free(window->mask);
 	*window = (cop_refit_window){ .n = 0 };
 }

@@ -19,6 +19,7 @@ typedef struct cop_refit_event {
 	double losses[2]; /* values, scaled */
 	cop_row x;
 	const uint8_t *mask; /* of arms or candidates; NULL: all */
+	size_t arms;         /* that there were then; in a window that was read none counts but these */
 	size_t candidates;
 	const cop_row *candidate;
 	size_t size; /* bytes */
@@ -28,6 +29,7 @@ typedef struct cop_refit_window {
 	cop_journal_history_model model;
 	cop_refit_event **event;
 	size_t n, room;
+	uint8_t *mask;    /* those of events that had fewer arms than there are */
 	size_t fitted;    /* the first ones; the rest is judged */
 	size_t bytes;     /* of the events */
 	size_t memory;    /* with what their fit will take */

@@ -324,13 +324,26 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 	}
 }
 
+/* As long as the model had arms then: those that it was given since were not eligible. */
+static cop_err read_arms(cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace)
+{
+	cop_wire_shape then = *shape;
+	cop_wire_cursor ahead = *keys->cursor;
+	size_t count = 0;
+	if (cop_wire_cursor_array(&ahead, &count) == COP_OK && count > 0 && count < shape->arms) {
+		then.arms = count;
+		memset(workspace->mask + count, 0, shape->arms - count);
+	}
+	return cop_wire_features_read_mask(keys->cursor, &then, workspace, keys->fault);
+}
+
 /* A mask of candidates is read when their number is known, from *later. */
 static cop_err read_mask(cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
         cop_wire_cursor *later, cop_wire_record *out)
 {
 	out->mask = workspace->mask;
 	if (shape->max_candidates == 0)
-		return cop_wire_features_read_mask(keys->cursor, shape, workspace, keys->fault);
+		return read_arms(keys, shape, workspace);
 	*later = *keys->cursor;
 	return bad(keys->fault, cop_wire_cursor_skip(keys->cursor, COP_WIRE_DEPTH - 1), names[MASK]);
 }

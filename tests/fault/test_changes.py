@@ -34,7 +34,8 @@ class Scene:
             shape = self.shapes[name]
             x = [self.rng.random() for _ in range(shape["features"])]
             self.next += 1
-            self.client.decide(name, self.next, x)
+            mask = [self.rng.random() < 0.7 for _ in range(shape["arms"] - 1)] + [True]
+            self.client.decide(name, self.next, x, **({"mask": mask} if self.rng.random() < 0.5 else {}))
             self.open.setdefault(name, []).append(self.next)
             if self.rng.random() < 0.7:
                 waiting = self.open[name]
@@ -47,7 +48,7 @@ class Scene:
     def change(self):
         served = sorted(set(self.shapes) - {"kept"})
         gone = sorted(set(NAMES) - set(self.shapes))
-        what = self.rng.choice((["add"] * 3 if gone else []) + (["set", "reset", "remove"] if served else []))
+        what = self.rng.choice((["add"] * 3 if gone else []) + (["set", "grow", "reset", "remove"] if served else []))
         if what == "add":
             name = self.rng.choice(gone)
             again = name in self.kept and self.rng.random() < 0.5
@@ -60,6 +61,9 @@ class Scene:
         name = self.rng.choice(served)
         if what == "set":
             self.order(name, "set", {"reward_window": f"{self.rng.randint(1, 9)}d"})
+        elif what == "grow":
+            shape = self.shapes[name] = {**self.shapes[name], "arms": self.shapes[name]["arms"] + self.rng.randint(1, 5)}
+            self.order(name, "set", {"arms": shape["arms"]})
         elif what == "reset":
             self.shapes[name] = {**self.shapes[name], "arms": self.rng.randint(2, 5)}
             self.order(name, "reset", {"arms": self.shapes[name]["arms"]})

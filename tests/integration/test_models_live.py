@@ -80,7 +80,7 @@ def test_model_is_begun_anew_with_another_shape(daemon):
     client = one.client()
     grow(client, "m", 60)
     client.decide("m", "old", X)
-    assert "or reset, which begins it anew" in refused(client, "m", "set", {"arms": 4})
+    assert "or reset, which begins it anew" in refused(client, "m", "set", {"arms": 2})
     assert change(client, "m", "reset", {"arms": 4})["applied"] == ["model m: begun anew"]
     fresh = client.model("m")
     assert (fresh["decisions"], fresh["pending"], fresh["arms"]) == (0, 0, 4)
@@ -97,6 +97,72 @@ def test_model_is_begun_anew_with_another_shape(daemon):
     fresh = one.client().model("m")
     assert (fresh["decisions"], fresh["arms"]) == (0, 4)
     assert one.client().status()["parked"] == []
+
+
+@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+def test_arms_are_added_and_what_waits_joins_as_before(daemon, learner):
+    one = daemon(model(learner=learner, policy="epsilon", epsilon=0))
+    client = one.client()
+    grow(client, "m", 60)
+    client.decide("m", "waits", X, mask=[True, True, False])
+    before = saved(client, "m")
+    losses = [client.ok("explain", "m", {"x": [i / 10, 0.5, 1 - i / 10]})["prediction"] for i in range(10)]
+    assert change(client, "m", "set", {"arms": 5}) == {"applied": ["model m: arms: 3 -> 5"], "restart": []}
+    one.logged("event=arms_added model=m arms=5 were=3")
+    after = saved(client, "m")
+    assert after["arms"] == 5 and {k: v for k, v in after.items() if k in ("decisions", "learned", "pending", "rev")} == {
+        k: v for k, v in before.items() if k in ("decisions", "learned", "pending", "rev")}
+    old = [client.ok("explain", "m", {"x": [i / 10, 0.5, 1 - i / 10], "mask": [True] * 3 + [False] * 2})["prediction"]
+           for i in range(10)]
+    assert old == losses
+    assert client.feedback("m", "waits", 0.5) == "applied"
+    assert client.decide("m", "new", X, mask=[False] * 4 + [True])["a"] == 4
+    assert "expected" in client.error("decide", "m", {"id": "short", "x": X, "mask": [True] * 3})["message"]
+    state = saved(client, "m")
+    one.kill()
+    one.start()
+    assert saved(one.client(), "m") == state
+    assert "reset" in refused(one.client(), "m", "set", {"arms": 4})
+    one.stop()
+    explained = one.run("--explain", "m", "waits")
+    assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == "waits", explained
+
+
+def test_arms_of_the_file_grow_by_a_reload_and_by_a_restart(daemon, tmp_path):
+    names_file = tmp_path / "arms"
+    names_file.write_text("a\nb\nc\n")
+    one = daemon(model(arm_names=names_file))
+    client = one.client()
+    grow(client, "m", 30)
+    names_file.write_text("a\nb\nc\nd\n")
+    one.write_config(model(arms=4, arm_names=names_file))
+    assert client.ok("reload")["applied"] == ["model m: arms: 3 -> 4", "model m: arm_names: the file's names changed"]
+    assert client.decide("m", 1, X, mask=["d"])["arm"] == "d"
+    state = saved(client, "m")
+    one.stop()
+    names_file.write_text("a\nb\nc\nd\ne\n")
+    one.write_config(model(arms=5, arm_names=names_file))
+    assert one.run("--check").returncode == 0
+    one.start()
+    after = saved(one.client(), "m")
+    assert after["decisions"] == state["decisions"] and after["arms"] == 5
+    one.stop()
+    for path in one.state.glob("*.checkpoint"):
+        path.unlink()
+    one.start()  # from the journal alone, which tells when there were three, four and five
+    assert {**saved(one.client(), "m"), "arms": 5} == after
+    one.stop()
+    replayed = subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal", "--json"],
+                              capture_output=True, text=True, timeout=DEADLINE)
+    assert replayed.returncode == 0, replayed
+
+
+def test_growth_goes_only_with_what_can_change_at_once(daemon):
+    one = daemon(model(seed=1))
+    client = one.client()
+    one.write_config(model(arms=4, seed=2))
+    reply = client.ok("reload")
+    assert reply["applied"] == [] and len(reply["restart"]) == 2
 
 
 def test_removed_model_goes_on_where_it_was(daemon):

@@ -347,7 +347,7 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 {
 	(void)state;
 	cop_additive *a = model_of(M, H, K), *b = model_of(M, H, K);
-	cop_additive *wrong[] = { model_of(M + 1, H, K), model_of(M, H + 1, K), model_of(M, H, K + 1),
+	cop_additive *wrong[] = { model_of(M + 1, H, K), model_of(M, H + 1, K), model_of(M, H, K - 1),
 		model_of(0, 1, K) };
 	cop_bytes first, second;
 	cop_cursor cursor;

@@ -323,22 +323,44 @@ static void test_averages_loaded_go_on_alike(void **state)
 	cop_averages_free(second);
 }
 
-static void test_averages_load_of_other_arms_or_cut_is_refused(void **state)
+/* One that was saved with fewer arms: the others are as in a new one. */
+static void test_averages_load_of_fewer_arms_leaves_the_others_new(void **state)
 {
 	(void)state;
-	cop_averages *averages = experienced(3), *fewer = make(2), *more = make(4);
+	cop_averages *averages = experienced(3), *more = experienced(5);
+	float before[3], after[5];
+	cop_bytes bytes;
+	size_t left;
+	cop_bytes_init(&bytes);
+	save(averages, &bytes);
+	assert_int_equal(load(more, bytes.data, bytes.length, &left), COP_OK);
+	assert_int_equal(left, 0);
+	cop_averages_predict(averages, before);
+	cop_averages_predict(more, after);
+	assert_memory_equal(before, after, sizeof before);
+	for (size_t k = 3; k < 5; k++) {
+		assert_true(after[k] == after[3]);
+		assert_true(cop_averages_plays(more, k) == 0.0);
+	}
+	cop_bytes_fini(&bytes);
+	cop_averages_free(averages);
+	cop_averages_free(more);
+}
+
+static void test_averages_load_of_more_arms_or_cut_is_refused(void **state)
+{
+	(void)state;
+	cop_averages *averages = experienced(3), *fewer = make(2);
 	cop_bytes bytes;
 	size_t left;
 	cop_bytes_init(&bytes);
 	save(averages, &bytes);
 	assert_int_equal(load(fewer, bytes.data, bytes.length, &left), COP_ESHAPE);
-	assert_int_equal(load(more, bytes.data, bytes.length, &left), COP_ESHAPE);
 	for (size_t length = 0; length < bytes.length; length++)
 		assert_int_equal(load(averages, bytes.data, length, &left), COP_EFORMAT);
 	cop_bytes_fini(&bytes);
 	cop_averages_free(averages);
 	cop_averages_free(fewer);
-	cop_averages_free(more);
 }
 
 /* The arms' number, then each a double: n of all, means of all, v, losses behind it, c, 1 / t. */
@@ -410,7 +432,8 @@ int main(void)
 		cmocka_unit_test(test_averages_after_the_cap_follow_what_changes),
 		cmocka_unit_test(test_averages_reading_changes_no_state),
 		cmocka_unit_test(test_averages_loaded_go_on_alike),
-		cmocka_unit_test(test_averages_load_of_other_arms_or_cut_is_refused),
+		cmocka_unit_test(test_averages_load_of_fewer_arms_leaves_the_others_new),
+		cmocka_unit_test(test_averages_load_of_more_arms_or_cut_is_refused),
 		cmocka_unit_test(test_averages_load_of_damaged_values_is_refused),
 		cmocka_unit_test(test_averages_without_memory_are_not_made),
 	};

@@ -138,7 +138,7 @@ static cop_err take(game *g, const cop_bytes *bytes)
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, bytes->data, bytes->length);
 	begin(g);
-	cop_forest_gate_load(&g->gate, ARMS, &cursor);
+	cop_forest_gate_load(&g->gate, ARMS, ARMS, &cursor);
 	assert_int_equal(cop_cursor_left(&cursor), 0);
 	return cursor.err;
 }

@@ -133,7 +133,9 @@ static void test_load_other_shape_is_refused(void **state)
 			cop_forest *to = forest_of(o->inputs, o->entries, o->arms, o->trees, 1);
 			size_t left;
 			save(from, &bytes);
-			assert_int_equal(load(to, bytes.data, bytes.length, &left), i == k ? COP_OK : COP_ESHAPE);
+			bool grown = s->inputs == o->inputs && s->entries == o->entries && s->trees == o->trees &&
+			             s->arms <= o->arms;
+			assert_int_equal(load(to, bytes.data, bytes.length, &left), grown ? COP_OK : COP_ESHAPE);
 			cop_forest_free(from);
 			cop_forest_free(to);
 		}

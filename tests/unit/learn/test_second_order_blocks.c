@@ -293,7 +293,9 @@ static void test_load_other_shape_or_block_is_refused(void **state)
 			train(from, &kinds[i], 300, 20);
 			cop_second_order_save(from, &bytes);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
-			assert_int_equal(cop_second_order_load(to, &cursor), i == k ? COP_OK : COP_ESHAPE);
+			bool grown = kinds[i].inputs == kinds[k].inputs && (kinds[i].block == kinds[k].block) &&
+			             kinds[i].arms <= kinds[k].arms;
+			assert_int_equal(cop_second_order_load(to, &cursor), grown ? COP_OK : COP_ESHAPE);
 			cop_bytes_fini(&bytes);
 			cop_second_order_free(from);
 			cop_second_order_free(to);

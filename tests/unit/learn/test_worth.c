@@ -286,7 +286,7 @@ static cop_err load(cop_worth *worth, const void *data, size_t length)
 {
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, data, length);
-	return cop_worth_load(worth, &cursor);
+	return cop_worth_load(worth, worth->arms, &cursor);
 }
 
 static void test_worth_loaded_goes_on_alike(void **state)

@@ -481,7 +481,7 @@ static void test_one_of_another_shape_is_named(void **state)
 	cop_checkpoint checkpoint;
 	cop_diag diag = { .message = "" };
 	write_body(1, 24);
-	config->models[0].set.learner.arms = 3;
+	config->models[0].set.learner.features = 3;
 	cop_model_table_fini(&models);
 	assert_int_equal(cop_model_table_init(&models, config, NULL), COP_OK);
 	cop_checkpoint_init(&checkpoint, folder);
