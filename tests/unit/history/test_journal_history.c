@@ -635,14 +635,40 @@ static void test_model_that_changes_its_shape_ends_the_reading(void **state)
 	put_decision(&b, 1, 1);
 	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
 	close_book(&b);
-	model.arms = ARMS + 1;
+	model.arms = ARMS - 1;
 	open_book(&b, 3, &model, 1);
 	put_decision(&b, 3, 3);
 	close_book(&b);
 	assert_int_equal(failure(&plain, &diag), COP_ESHAPE);
 	assert_non_null(strstr(diag.message, "arms 4"));
-	assert_non_null(strstr(diag.message, "arms 5"));
+	assert_non_null(strstr(diag.message, "arms 3"));
 	assert_non_null(strstr(diag.source, "00000000000000000003.journal"));
+}
+
+/* Masks are as long as there were arms when the decision was made. */
+static void test_model_that_gets_further_arms_is_read_on(void **state)
+{
+	(void)state;
+	book b;
+	cop_bytes set;
+	cop_logged_event event;
+	cop_wire_model model = told("m");
+	cop_bytes_init(&set);
+	open_book(&b, 1, &model, 1);
+	put_decision(&b, 1, 1);
+	model.arms = ARMS + 2;
+	assert_int_equal(cop_wire_models_put(&set, &model, 1, 65536), 1);
+	cop_wire_record config = { .time = 2, .text = "", .models = set.data, .models_length = set.length };
+	put(&b, COP_WIRE_RECORD_CONFIG, &config);
+	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
+	close_book(&b);
+	cop_bytes_fini(&set);
+	cop_event_reader *reader = open_history(&plain);
+	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
+	assert_true(event.mask == NULL || event.arms == ARMS);
+	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
+	assert_int_equal(cop_journal_history_get_model(reader)->arms, ARMS + 2);
+	cop_event_reader_free(reader);
 }
 
 static void test_configuration_that_changes_a_shape_ends_the_reading(void **state)
@@ -655,7 +681,7 @@ static void test_configuration_that_changes_a_shape_ends_the_reading(void **stat
 	cop_bytes_init(&set);
 	open_book(&b, 1, &model, 1);
 	put_decision(&b, 1, 1);
-	model.arms = ARMS + 1;
+	model.arms = ARMS - 1;
 	assert_int_equal(cop_wire_models_put(&set, &model, 1, 65536), 1);
 	cop_wire_record config = { .time = 2, .text = "", .models = set.data, .models_length = set.length };
 	put(&b, COP_WIRE_RECORD_CONFIG, &config);
@@ -663,7 +689,7 @@ static void test_configuration_that_changes_a_shape_ends_the_reading(void **stat
 	cop_bytes_fini(&set);
 	assert_int_equal(failure(&plain, &diag), COP_ESHAPE);
 	assert_non_null(strstr(diag.message, "record 2 "));
-	assert_non_null(strstr(diag.message, "arms 5"));
+	assert_non_null(strstr(diag.message, "arms 3"));
 }
 
 static void test_one_segment_is_read_alone(void **state)
@@ -879,6 +905,7 @@ int main(void)
 		TEST(test_damage_ends_the_reading_or_is_passed_over),
 		TEST(test_places_without_a_journal_are_told),
 		TEST(test_short_memory_is_an_error_each_time),
+		TEST(test_model_that_gets_further_arms_is_read_on),
 		TEST(test_configuration_that_changes_a_shape_ends_the_reading),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
