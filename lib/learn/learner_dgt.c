@@ -503,7 +503,10 @@ static cop_err check_tree(const dgt_learner *g, const cop_trees *trees, cop_diag
 		return err;
 	const cop_tree *tree = cop_trees_at(trees, 0);
 	unsigned height = g->base.settings.height;
-	if (cop_trees_count(trees) != 1)
+	if (cop_trees_outputs(trees) != g->base.settings.arms)
+		cop_diag_message(diag, "learner dgt takes a tree of its %zu arms, not of %zu", g->base.settings.arms,
+		        cop_trees_outputs(trees));
+	else if (cop_trees_count(trees) != 1)
 		cop_diag_message(diag, "learner dgt takes one tree, not %zu", cop_trees_count(trees));
 	else if (!cop_tree_constant_leaves(tree))
 		cop_diag_message(diag, "learner dgt takes a tree with constant leaves, not linear ones");

@@ -529,8 +529,10 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 		err = cop_shrinkage_load(&e->shrinkage, cursor);
 	if (err == COP_OK)
 		err = cop_mixture_expect(&e->mixture, cursor, cop_learner_dimension(s), s->arms);
-	if (err == COP_OK)
+	if (err == COP_OK) {
+		cop_mixture_expect_outputs(&e->mixture, learner->saved_arms);
 		err = cop_mixture_load_weights(&e->mixture, cursor);
+	}
 	if (err == COP_OK)
 		err = cop_standardiser_load(e->standardiser, cursor);
 	return err == COP_OK ? cop_mixture_load_members(&e->mixture, cursor) : err;

@@ -94,6 +94,12 @@ cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_
 	return COP_OK;
 }
 
+void cop_mixture_expect_outputs(cop_mixture *mixture, size_t outputs)
+{
+	if (mixture->refit != NULL)
+		cop_refit_expect_outputs(mixture->refit, outputs);
+}
+
 bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev)
 {
 	if (i == mixture->own)

@@ -14,6 +14,7 @@
 
 struct cop_refit {
 	size_t features, outputs;
+	size_t saved; /* outputs of what is loaded next, at most as many; 0: the same */
 	uint64_t rev;
 	cop_trees *trees; /* NULL: none yet */
 	size_t count;     /* trees */
@@ -348,16 +349,26 @@ static cop_err load_trees(cop_refit *r, cop_cursor *cursor)
 	return err == COP_OK ? cop_refit_check(r->trees, r->features, r->outputs, NULL) : err;
 }
 
+/* Those of the saved outputs of each leaf; the others are 0, as they were made. */
+static void load_leaves(cop_refit *r, float *number, cop_cursor *cursor)
+{
+	const size_t saved = r->saved == 0 ? r->outputs : r->saved;
+	for (size_t i = 0; i < r->first[r->count]; i++)
+		cop_cursor_f32s(cursor, number + i * r->outputs, saved);
+}
+
 static cop_err load_numbers(cop_refit *r, cop_cursor *cursor)
 {
 	size_t numbers = r->first[r->count] * r->outputs;
-	cop_cursor_f32s(cursor, r->shift, numbers);
-	cop_cursor_f32s(cursor, r->seen, numbers);
+	load_leaves(r, r->shift, cursor);
+	load_leaves(r, r->seen, cursor);
 	for (size_t i = 0; i < numbers && cursor->err == COP_OK; i++)
 		if (!(r->seen[i] >= 0.0f))
 			return COP_EFORMAT;
 	return cursor->err;
 }
+
+void cop_refit_expect_outputs(cop_refit *refit, size_t outputs) { refit->saved = outputs; }
 
 cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor)
 {

@@ -157,6 +157,17 @@ def test_arms_of_the_file_grow_by_a_reload_and_by_a_restart(daemon, tmp_path):
     assert replayed.returncode == 0, replayed
 
 
+def test_arm_is_retired_by_a_share_of_nothing(daemon):
+    one = daemon(model(policy="epsilon", epsilon=1))
+    client = one.client()
+    assert ctl(one, "set", "m", "share_max=1=0")["applied"] == ['model m: share_max: { } -> { "1=0" }']
+    contexts = [{"id": i, "x": X} for i in range(300)]
+    assert {a["a"] for a in client.ok("decide_batch", "m", {"items": contexts})["items"]} == {0, 2}
+    ctl(one, "unset", "m", "share_max")
+    contexts = [{"id": 1000 + i, "x": X} for i in range(300)]
+    assert {a["a"] for a in client.ok("decide_batch", "m", {"items": contexts})["items"]} == {0, 1, 2}
+
+
 def test_growth_goes_only_with_what_can_change_at_once(daemon):
     one = daemon(model(seed=1))
     client = one.client()

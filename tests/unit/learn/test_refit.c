@@ -79,6 +79,54 @@ static void test_refit_predicts_and_learns_running_means(void **state)
 		}
 }
 
+/* Trees from before arms were added: for these they say the mean of the others, and learn on. */
+static void test_trees_of_fewer_outputs_say_the_mean_of_theirs_for_others(void **state)
+{
+	(void)state;
+	enum { MORE = FIXTURE_ARMS + 2 };
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 61);
+	refit_shape shape = { FIXTURE_D, FIXTURE_ARMS, 4, false, false, COP_TREE_VALUES };
+	cop_trees *trees = refit_trees(&shape, 2, 3);
+	cop_refit *few, *more, *same;
+	cop_bytes bytes;
+	cop_cursor cursor;
+	assert_int_equal(cop_refit_new(trees, FIXTURE_D, FIXTURE_ARMS, 9, &few, NULL), COP_OK);
+	assert_int_equal(cop_refit_new(trees, FIXTURE_D, MORE, 9, &more, NULL), COP_OK);
+	fixture_event e;
+	float known[FIXTURE_ARMS], told[MORE], again[MORE];
+	double mean = 0.0;
+	for (size_t i = 0; i < 100; i++) {
+		fixture_draw(&e, &rng, false);
+		cop_refit_predict(few, &e.row, known);
+		cop_refit_predict(more, &e.row, told);
+		assert_memory_equal(known, told, sizeof known);
+		double sums[FIXTURE_ARMS];
+		float work[FIXTURE_ARMS];
+		cop_trees_predict(trees, &e.row, work, sums);
+		mean = 0.0;
+		for (size_t k = 0; k < FIXTURE_ARMS; k++)
+			mean += sums[k] / FIXTURE_ARMS;
+		assert_float_equal(told[FIXTURE_ARMS], fmin(fmax(mean, 0.0), 1.0), 1e-5);
+	}
+	for (size_t i = 0; i < 5000; i++)
+		cop_refit_learn(more, &e.row, MORE - 1, 0.125, false);
+	cop_refit_predict(more, &e.row, told);
+	assert_float_equal(told[MORE - 1], 0.125, 1e-3);
+	cop_bytes_init(&bytes);
+	cop_refit_save(more, &bytes);
+	assert_int_equal(cop_refit_empty(FIXTURE_D, MORE, &same), COP_OK);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_refit_load(same, &cursor), COP_OK);
+	cop_refit_predict(same, &e.row, again);
+	assert_memory_equal(told, again, sizeof told);
+	cop_bytes_fini(&bytes);
+	cop_refit_free(few);
+	cop_refit_free(more);
+	cop_refit_free(same);
+	cop_trees_free(trees);
+}
+
 static void test_refit_of_wrong_trees_is_refused_and_changes_nothing(void **state)
 {
 	(void)state;
@@ -87,7 +135,7 @@ static void test_refit_of_wrong_trees_is_refused_and_changes_nothing(void **stat
 		cop_rng rng;
 		cop_learner *learner = lived(names[n], false, 2, 100, &rng), *same;
 		assert_int_equal(cop_learner_clone(learner, &same), COP_OK);
-		for (size_t wrong = 0; wrong < 6; wrong++) {
+		for (size_t wrong = 0; wrong < 7; wrong++) {
 			refit_shape shape = shape_of(learner, false, false);
 			size_t count = 1;
 			shape.d += wrong == 0;
@@ -96,6 +144,7 @@ static void test_refit_of_wrong_trees_is_refused_and_changes_nothing(void **stat
 			shape.depth = wrong == 3 ? 4 : 3;
 			shape.linear = wrong == 4;
 			count += wrong == 5;
+			shape.outputs -= wrong == 6;
 			if (wrong > 2 && n != 1)
 				break;
 			cop_trees *trees = refit_trees(&shape, count, 5);
@@ -481,6 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refit_predicts_and_learns_running_means),
+		cmocka_unit_test(test_trees_of_fewer_outputs_say_the_mean_of_theirs_for_others),
 		cmocka_unit_test(test_refit_of_wrong_trees_is_refused_and_changes_nothing),
 		cmocka_unit_test(test_ensemble_expert_says_what_the_trees_say),
 		cmocka_unit_test(test_good_trees_win_weight_and_bad_ones_none),

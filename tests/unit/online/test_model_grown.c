@@ -3,16 +3,34 @@
 
 #include <string.h>
 
+#include "unit/learn/refitted_fixture.h"
+
 enum { MORE = 9 }; /* another padding of rows */
 
 static const struct {
 	const char *learner;
 	bool sparse;
 	size_t arms; /* then */
-} kinds[] = { { "ensemble", false, FIXTURE_ARMS + 1 }, { "ensemble", false, FIXTURE_ARMS + MORE },
-	{ "ensemble", true, FIXTURE_ARMS + 1 }, { "ensemble", true, FIXTURE_ARMS + MORE },
-	{ "dgt", false, FIXTURE_ARMS + 1 }, { "dgt", true, FIXTURE_ARMS + MORE } };
+	bool refitted;
+} kinds[] = {
+	{ "ensemble", false, FIXTURE_ARMS + 1, false },
+	{ "ensemble", false, FIXTURE_ARMS + MORE, true },
+	{ "ensemble", true, FIXTURE_ARMS + 1, true },
+	{ "ensemble", true, FIXTURE_ARMS + MORE, false },
+	{ "dgt", false, FIXTURE_ARMS + 1, false },
+	{ "dgt", true, FIXTURE_ARMS + MORE, false },
+};
 #define KINDS (sizeof kinds / sizeof *kinds)
+
+/* A batch fit's trees beside the others. */
+static void refit(cop_learner *learner, bool sparse)
+{
+	const cop_learner_settings *s = &learner->settings;
+	const refit_shape shape = { .d = cop_learner_dimension(s), .outputs = s->arms, .depth = 3, .sparse = sparse };
+	cop_trees *trees = refit_trees(&shape, 2, 5);
+	assert_int_equal(cop_learner_refit(learner, trees, NULL), COP_OK);
+	cop_trees_free(trees);
+}
 
 static cop_model *grown_of(const cop_model *model, size_t arms)
 {
@@ -63,7 +81,10 @@ static void test_other_arms_stay_bit_for_bit_and_new_ones_are_learned(void **sta
 		s.pending_max = 1000;
 		cop_model *few = model_new(&s);
 		cop_rng_init(&rng, FIXTURE_SEED, 91 + i);
-		model_run(few, &rng, sparse, 0, 600);
+		model_run(few, &rng, sparse, 0, 300);
+		if (kinds[i].refitted)
+			refit(cop_model_learner(few), sparse);
+		model_run(few, &rng, sparse, 300, 300);
 		cop_model *more = grown_of(few, kinds[i].arms);
 		check_alike(few, more, sparse);
 		assert_int_equal(cop_model_pending(more), cop_model_pending(few));
