@@ -202,6 +202,8 @@ static void fill_unknown(const cop_refit *r, float *value)
 {
 	const size_t known = known_of(r);
 	double sum = 0.0;
+	if (known == r->outputs)
+		return;
 	for (size_t k = 0; k < known; k++)
 		sum += (double)value[k];
 	for (size_t k = known; k < r->outputs; k++)
