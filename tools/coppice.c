@@ -14,6 +14,7 @@ static const cop_command commands[] = {
 	{ "convert", "write a bandit log in another format, or make one of labelled rows", cop_command_convert },
 	{ "inspect", "show what a checkpoint or model holds: text, JSON, dot, a page", cop_command_inspect },
 	{ "diff", "show in words what models learned between two checkpoints", cop_command_diff },
+	{ "whatif", "what a model would have done with other settings, from its journal", cop_command_whatif },
 	{ "ctl", "ask a running daemon: status, explain, checkpoint, reload", cop_command_ctl },
 	{ "keygen", "make a key pair for encrypted sockets (CURVE)", cop_command_keygen },
 	{ "journal", "show, check or salvage a daemon's journal", cop_command_journal },

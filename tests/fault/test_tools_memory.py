@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import zmq
 from faults import LONG, MEMORY, Fault, service
 
 DATA = Path(__file__).resolve().parent.parent / "data"
@@ -36,6 +37,7 @@ COMMANDS = {
     "inspect_tree": "inspect corpus/checkpoint/mixture_sparse --tree all",
     "inspect_page": "inspect corpus/checkpoint/several --view html --out page.html",
     "diff": "diff corpus/checkpoint/several corpus/checkpoint/several --json",
+    "whatif": "whatif lived --without 1 epsilon=0.5 --json",
     "diff_words": "diff corpus/checkpoint/mixture_sparse corpus/checkpoint/mixture_sparse",
     "inspect_replay": "inspect model",
     "inspect_trained": "inspect tree --view json",
@@ -67,11 +69,24 @@ def run(line, folder, env=None):
                           capture_output=True, text=True, timeout=service.DEADLINE)
 
 
+def live(folder):
+    """A daemon's state folder, `lived`."""
+    context = zmq.Context()
+    (folder / "daemon").mkdir()
+    one = service.Daemon(folder / "daemon", context, service.model("w", height=1, trees=1, policy="epsilon"))
+    service.grow(one.start().client(), "w", 20)
+    one.stop()
+    one.close()
+    context.destroy(linger=0)
+    one.state.rename(folder / "lived")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("memory")
     (path / "corpus").symlink_to(CORPUS)
     (path / "state").symlink_to(DATA / "state")
+    live(path)
     with gzip.open(DATA / "satimage.train.csv.gz", "rt") as source:
         rows = [line.strip().split(",")[-4:] for line in itertools.islice(source, 40)]
     (path / "rows.csv").write_text("".join(",".join(row) + "\n" for row in rows))

@@ -427,6 +427,7 @@ NONE = {
     "convert": {"from", "to", "events", "model", "items", "keep", "ignore", "q", "features"},
     "inspect": {"model", "tree", "names", "candidate-names", "arm-names", "out"},
     "diff": {"model", "candidate-names", "arm-names"},
+    "whatif": {"without", "window"},
     "ctl": {"x", "loss", "key", "server-key"},
     "journal": {"from", "to", "model", "type", "id"},
     "bench": {"endpoint", "model", "format", "features", "key", "server-key"},

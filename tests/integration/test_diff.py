@@ -39,6 +39,17 @@ def pair(daemon, tmp_path):
     return old, save(one, tmp_path, "new"), before, after
 
 
+def test_arms_that_were_added_are_no_other_shape(daemon, tmp_path):
+    one = daemon(model())
+    teach(one.client(), 0, 100)
+    old = save(one, tmp_path, "old")
+    one.start()
+    one.client().ok("model", "m", {"do": "set", "options": {"arms": 5}})
+    teach(one.client(), 100, 200)
+    text = coppice("diff", old, save(one, tmp_path, "new"))[0]
+    assert "model m\n  arms: 3 -> 5\n  100 new decisions" in text
+
+
 def test_figures_are_those_of_what_came_between(pair):
     old, new, before, after = pair
     shown = {one["model"]: one for one in json.loads(coppice("diff", old, new, "--json")[0])["models"]}

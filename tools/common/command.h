@@ -38,6 +38,7 @@ int cop_command_simulate(int argc, char **argv);
 int cop_command_bakeoff(int argc, char **argv);
 int cop_command_inspect(int argc, char **argv);
 int cop_command_diff(int argc, char **argv);
+int cop_command_whatif(int argc, char **argv);
 int cop_command_ctl(int argc, char **argv);
 int cop_command_bench(int argc, char **argv);
 int cop_command_journal(int argc, char **argv);

@@ -176,6 +176,21 @@ static cop_err find_old(const diff *d, const char *wanted, const void **data, si
 	return err == COP_EEND ? COP_ENOTFOUND : err;
 }
 
+/* With as many arms as the newer one has: some may have been added since. */
+static cop_err open_old(
+        diff *d, const void *data, size_t length, const cop_model *newer, cop_model **out, cop_diag *diag)
+{
+	const cop_model_settings *is = cop_model_get_settings(newer);
+	cop_model_settings was;
+	cop_err err = cop_model_peek(data, length, &was, diag);
+	if (err != COP_OK || was.learner.arms >= is->learner.arms || cop_model_can_load(&was, is, NULL) != COP_OK)
+		return err == COP_OK ? cop_model_open(data, length, out, diag) : err;
+	if (d->json == NULL)
+		cop_tree_phrases_put(&d->out, "  arms: %zu -> %zu\n", was.learner.arms, is->learner.arms);
+	err = cop_model_new(is, out, diag);
+	return err == COP_OK ? cop_model_load(*out, data, length, diag) : err;
+}
+
 static cop_err compare_model(diff *d, const char *name, const void *data, size_t length, cop_diag *diag)
 {
 	cop_diff_pair pair = { .top = (size_t)d->top };
@@ -191,8 +206,6 @@ static cop_err compare_model(diff *d, const char *name, const void *data, size_t
 	if (err == COP_ENOTFOUND)
 		cop_diag_of(diag, d->old.path, "no model '%s' in it", name);
 	if (err == COP_OK)
-		err = cop_model_open(old, old_length, &pair.old, diag);
-	if (err == COP_OK)
 		err = cop_model_open(data, length, &pair.new, diag);
 	const cop_learner_settings *settings = err == COP_OK ? &cop_model_get_settings(pair.new)->learner : NULL;
 	if (err == COP_OK)
@@ -206,6 +219,8 @@ static cop_err compare_model(diff *d, const char *name, const void *data, size_t
 	} else if (err == COP_OK) {
 		cop_tree_phrases_put(&d->out, "model %s\n", name);
 	}
+	if (err == COP_OK)
+		err = open_old(d, old, old_length, pair.new, &pair.old, diag);
 	if (err == COP_OK)
 		err = compare(d, &pair, diag);
 	if (err == COP_OK && d->json != NULL)

@@ -1,0 +1,146 @@
+"""coppice whatif: other settings over a journal, against what those settings do when they really decide."""
+
+import json
+import random
+
+import pytest
+from bandit_logs import coppice
+from conftest import model
+
+EVENTS = 3000
+
+
+def contexts(features=3, seed=5):
+    rng = random.Random(seed)
+    return [[rng.random() for _ in range(features)] for _ in range(EVENTS)]
+
+
+def loss(x, arm):
+    return float(arm != int(3 * x[0]))
+
+
+def live(client, xs, name="m", first=0, size=50):
+    """Decides and answers in batches; the mean loss."""
+    total = 0
+    for at in range(0, len(xs), size):
+        part = xs[at : at + size]
+        items = [{"id": first + at + i, "x": x} for i, x in enumerate(part)]
+        actions = client.ok("decide_batch", name, {"items": items})["items"]
+        losses = [loss(x, a["a"]) for x, a in zip(part, actions)]
+        client.ok("feedback_batch", name, {"items": [{"id": a["id"], "loss": l} for a, l in zip(actions, losses)]})
+        total += sum(losses)
+    return total / len(xs)
+
+
+def whatif(one, *words, fails=False):
+    out, err = coppice("whatif", one.state, *words, *([] if fails else ["--json"]), status=fails if fails else 0)
+    return err if fails else json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def explored(request, tmp_path_factory):
+    """A state folder whose model explored half of the time, and its mean loss."""
+    import zmq
+    from conftest import Daemon
+
+    context = zmq.Context()
+    one = Daemon(tmp_path_factory.mktemp("explored"), context, model(policy="epsilon", epsilon=0.5) + model("other"))
+    one.start()
+    mean = live(one.client(), contexts())
+    one.client().ok("checkpoint")
+    one.stop()
+    yield one, mean
+    one.close()
+    context.destroy(linger=0)
+
+
+def test_settings_as_they_are_change_nothing(explored):
+    one, mean = explored
+    same = whatif(one, "--model", "m")
+    assert same["events"] == EVENTS and same["mean_loss"] == pytest.approx(mean)
+    assert same["gain"] == {"value": 0, "low": 0, "high": 0} and same["changed"] == 0 and same["changes"] == []
+    assert same["was"] == same["would"] and same["was"]["low"] - 0.03 < mean < same["was"]["high"] + 0.03
+
+
+@pytest.mark.parametrize("settings", [{"epsilon": 0.05}, {"policy": "squarecb"}], ids=str)
+def test_estimate_covers_what_these_settings_cost_when_they_decide(explored, daemon, settings):
+    one, mean = explored
+    asked = whatif(one, "--model", "m", "--level", "0.999", *(f"{k}={v}" for k, v in settings.items()))
+    other = daemon(model(**settings, **({} if "policy" in settings else {"policy": "epsilon"})))
+    true = live(other.client(), contexts())
+    # What a learner sees of its own decisions is another sample: so much may lie between.
+    assert asked["would"]["low"] - 0.03 < true < asked["would"]["high"] + 0.03, (asked, true)
+    assert asked["gain"]["value"] == pytest.approx(asked["would"]["value"] - asked["was"]["value"], abs=0.02)
+    assert (asked["gain"]["high"] < 0) == (true < mean - 0.03)
+
+
+def test_learner_that_learns_worse_is_seen(explored, daemon):
+    one, mean = explored
+    asked = whatif(one, "--model", "m", "learner=dgt")
+    assert live(daemon(model(learner="dgt")).client(), contexts()) > mean and asked["gain"]["low"] > 0
+
+
+def test_features_left_out_are_not_seen(explored):
+    one, _ = explored
+    blind = whatif(one, "--model", "m", "--without", "0")
+    assert blind["gain"]["low"] > 0.1 and blind["would"]["value"] > 0.6
+    assert sum(c["decisions"] for c in blind["changes"]) <= blind["changed"] > EVENTS / 3
+    assert blind["changes"] == sorted(blind["changes"], key=lambda c: -c["decisions"])
+    indifferent = whatif(one, "--model", "m", "--without", "1,2")
+    assert indifferent["gain"]["high"] < 0.01
+
+
+def test_losses_that_come_too_late_are_not_learned(explored):
+    one, _ = explored
+    impatient = whatif(one, "--model", "m", "--window", "0.000001")
+    assert impatient["late"] == EVENTS and impatient["would"]["value"] > 0.6
+    patient = whatif(one, "--model", "m", "--window", "3600")
+    assert patient["late"] == 0 and patient["changed"] == 0
+
+
+def test_span_and_words(explored):
+    one, _ = explored
+    whole = whatif(one, "--model", "m")
+    middle = (whole["from"] + whole["to"]) / 2
+    first, second = whatif(one, "--model", "m", "--to", str(middle)), whatif(one, "--model", "m", "--from", str(middle))
+    assert first["events"] + second["events"] == EVENTS and first["to"] <= middle <= second["from"]
+    text, _ = coppice("whatif", one.state, "--model", "m", "epsilon=0.05")
+    assert f"model m: {EVENTS} decisions whose loss is known from 20" in text and "]: better" in text
+
+
+def test_wrong_questions_are_named(explored, tmp_path):
+    one, _ = explored
+    assert "2 models in its newest checkpoint; expected --model NAME" in whatif(one, fails=1)
+    assert "no model 'none'" in whatif(one, "--model", "none", fails=1)
+    assert "no decision of model" in whatif(one, "--model", "other", fails=1)
+    assert "no decision of model" in whatif(one, "--model", "m", "--to", "1", fails=1)
+    assert "colour: no such option" in whatif(one, "--model", "m", "colour=1", fails=2)
+    assert "arms: is what the journal's decisions have" in whatif(one, "--model", "m", "arms=4", fails=2)
+    assert "epsilon: expected a number from 0 to 1" in whatif(one, "--model", "m", "epsilon=2", fails=2)
+    assert "expected SETTING=VALUE" in whatif(one, "--model", "m", "epsilon", fails=2)
+    assert "experts: learner dgt has no such option" in whatif(one, "--model", "m", "learner=dgt", "experts=linear", fails=2)
+    assert "'x9': expected a feature's name, or its number below 3" in whatif(one, "--model", "m", "--without", "x9", fails=1)
+    out, err = coppice("whatif", tmp_path, status=1)
+    assert "no checkpoint in it; expected a daemon's state folder" in err
+
+
+def test_models_that_rank_and_models_given_further_arms(daemon):
+    one = daemon(model("r", "rank", arms=None, features=2, candidate_features=1) + model(policy="epsilon", epsilon=1))
+    client = one.client()
+    for i in range(300):
+        action = client.ok("rank", "r", {"id": i, "x": [1, 0], "c": [[0.1], [0.9], [0.4]]})
+        client.feedback("r", i, float(action["a"] != 1))
+    live(client, contexts()[:500])
+    client.ok("model", "m", {"do": "set", "options": {"arms": 5}})
+    live(client, contexts()[500:1000], first=500)
+    client.ok("checkpoint")
+    one.stop()
+    assert whatif(one, "--model", "r", "--without", "0")["events"] == 300
+    grown = whatif(one, "--model", "m", "epsilon=0.1")
+    assert grown["events"] == 1000 and grown["gain"]["high"] < 0
+
+
+def test_models_of_values_are_refused(daemon):
+    one = daemon(model("v", "value", arms=None, features=2))
+    one.stop()
+    assert 'model "v" plays values; expected one of arms or candidates' in whatif(one, fails=1)
