@@ -476,7 +476,7 @@ int cop_command_whatif(int argc, char **argv)
 	if (err != COP_OK && diag.message[0] == '\0')
 		cop_diag_of(&diag, w.state, "%s", cop_err_text(err));
 	cop_model_page_names_given_fini(&w.given[COP_MODEL_PAGE_FEATURES]);
-	cop_whatif_figures_fini(&w.figures);
+	cop_whatif_run_fini(&w.figures);
 	cop_mem_free(w.left_out);
 	cop_bytes_fini(&w.checkpoint);
 	return cop_command_end(NAME, err, w.json, &diag);

@@ -27,7 +27,7 @@ typedef struct opinion {
 	double target, target_max;
 } opinion;
 
-void cop_whatif_figures_fini(cop_whatif_figures *figures)
+void cop_whatif_run_fini(cop_whatif_figures *figures)
 {
 	cop_mem_free(figures->change);
 	*figures = (cop_whatif_figures){ 0 };

@@ -36,6 +36,6 @@ typedef struct cop_whatif_figures {
 /* Caller frees with fini, also after an error. COP_ESHAPE, COP_EINVAL: not a model of arms or candidates, or the models
  * cannot be made; COP_ENOTFOUND, COP_EIO, COP_EFORMAT, COP_EVERSION, COP_ENOMEM. */
 COP_CHECK cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *out, cop_diag *diag);
-void cop_whatif_figures_fini(cop_whatif_figures *figures);
+void cop_whatif_run_fini(cop_whatif_figures *figures);
 
 #endif
