@@ -97,10 +97,13 @@ static cop_err find_model(whatif *w, cop_diag *diag)
 static cop_err open_state(whatif *w, cop_diag *diag)
 {
 	uint64_t sequence;
+	cop_diag why = { 0 };
 	(void)snprintf(w->journal, sizeof w->journal, "%s/" COP_STATE_DIR_JOURNAL, w->state);
-	cop_err err = cop_checkpoint_newest(w->state, COP_STATE_DIR_CHECKPOINT, &w->checkpoint, &sequence, NULL, diag);
+	cop_err err = cop_checkpoint_newest(w->state, COP_STATE_DIR_CHECKPOINT, &w->checkpoint, &sequence, NULL, &why);
 	if (err == COP_ENOTFOUND)
 		cop_diag_of(diag, w->state, "no checkpoint in it; expected a daemon's state folder");
+	else if (err != COP_OK)
+		*diag = why;
 	if (err == COP_OK)
 		err = cop_section_file_open(&w->file, w->checkpoint.data, w->checkpoint.length, w->state, diag);
 	if (err == COP_OK)
