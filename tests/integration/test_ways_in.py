@@ -34,3 +34,12 @@ def test_viewers_of_the_page_are_measured():
     assert done.returncode == 0, done.stdout + done.stderr
     rates = [int(rate) for rate in re.findall(r"(\d+) a second", done.stdout)]
     assert len(rates) == 2 and min(rates) > 0 and "no viewer " in done.stdout and "ten viewers " in done.stdout
+
+
+def test_waits_while_models_change_are_measured():
+    build = Path(program("COPPICED")).resolve().parents[1]
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/ways_in/orders", build, "1", "0.4"], capture_output=True, text=True,
+                          timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    waits = re.findall(r"^(.*?) +(\d+\.\d\d) ms", done.stdout, re.MULTILINE)
+    assert len(waits) == 2 * 4 and all(float(wait) > 0 for _, wait in waits)
