@@ -231,6 +231,8 @@ static cop_err edit(const order *o, const cop_config *file, cop_live_changes *li
 	if (o->deed == REMOVE) {
 		change->kind = COP_LIVE_REMOVED;
 		forget_values(change);
+		if (there == NULL && change->life == 0) /* nothing is left to say */
+			cop_live_drop(live, o->name);
 		return COP_OK;
 	}
 	if (o->deed == UNSET)
@@ -285,8 +287,11 @@ static cop_err take_effect(cop_server *server, const order *o, const cop_live_ch
 		}
 		err = cop_live_write(server->config->state_dir, live, &why);
 	}
-	if (err == COP_OK)
+	if (err == COP_OK) {
 		err = cop_reload_apply(server, next, changes, &exchange);
+		if (err != COP_OK) /* what stood there before is what is served */
+			(void)!cop_live_write(server->config->state_dir, &server->config->live, NULL);
+	}
 	cop_model_table_drop(&exchange);
 	return err == COP_OK ? COP_OK : cop_reload_fault(err, &why, fault);
 }

@@ -123,6 +123,8 @@ static void let_go(void *context, cop_model_slot *slot)
 	cop_server *server = context;
 	cop_model_slot *now = cop_model_table_find_stored(&server->durable.models, slot->stored, strlen(slot->stored));
 	if (now != NULL) {
+		if (cop_refits_is_loading(&server->refits)) /* into a learner of the arms that there were */
+			cop_refits_forget(&server->refits, slot);
 		cop_refits_move(&server->refits, slot, now);
 		cop_log_line(server->log, COP_LOG_NOTICE, "arms_added", "model=%s arms=%zu were=%zu", slot->name,
 		        cop_model_slot_arms(now), cop_model_slot_arms(slot));
@@ -154,7 +156,7 @@ cop_err cop_reload_apply(
 {
 	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
 	bool added = any_of(changes, COP_CHANGE_ADDS) || any_of(changes, COP_CHANGE_RENEWS);
-	bool others = added || any_of(changes, COP_CHANGE_REMOVES);
+	bool others = added || any_of(changes, COP_CHANGE_REMOVES) || any_of(changes, COP_CHANGE_GROWS);
 	char unknown[COP_CONFIG_UNKNOWN];
 	for (size_t i = 0; cop_config_unknown_model(next, i, unknown); i++)
 		cop_log_line(server->log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);

@@ -337,8 +337,10 @@ static cop_err apply_live(cop_config_reading *reading, const char *text, size_t 
 	cop_live_changes live = { 0 };
 	cop_config *file = *config, *both = NULL;
 	cop_diag why = { 0 };
+	/* Another folder takes a restart. */
+	const char *folder = reading->origin.live != NULL ? reading->origin.live->state_dir : file->state_dir;
 	cop_err err = reading->origin.changes != NULL ? cop_live_copy(reading->origin.changes, &live)
-	                                              : cop_live_read(file->state_dir, &live, &why);
+	                                              : cop_live_read(folder, &live, &why);
 	if (why.message[0] != '\0')
 		cop_config_complain(reading, 0, "", "%s: %s", why.source, why.message);
 	reading->live = &live;

@@ -172,7 +172,7 @@ static cop_err note(
 	return COP_OK;
 }
 
-/* Further arms come only with nothing beside them that takes a restart. */
+/* Further arms come only with nothing beside them that takes a restart; else nothing of the model is applied. */
 static void settle_growth(const char *model, cop_config_changes *changes)
 {
 	bool all = true;
@@ -181,7 +181,7 @@ static void settle_growth(const char *model, cop_config_changes *changes)
 		      (strcmp(changes->items[i].model, model) != 0 || changes->items[i].kind == COP_CHANGE_APPLIED);
 	for (size_t i = 0; i < changes->count && !all; i++) {
 		cop_config_change *change = &changes->items[i];
-		if (strcmp(change->model, model) != 0 || change->of != COP_CHANGE_GROWS)
+		if (strcmp(change->model, model) != 0)
 			continue;
 		change->of = COP_CHANGE_OF_SETTINGS;
 		change->kind = COP_CHANGE_RESTART;

@@ -94,6 +94,18 @@ cop_live_model *cop_live_put(cop_live_changes *changes, const char *name)
 	return model;
 }
 
+void cop_live_drop(cop_live_changes *changes, const char *name)
+{
+	cop_live_model *model = cop_live_find(changes, name);
+	if (model == NULL)
+		return;
+	cop_live_values_clear(&model->values);
+	cop_live_values_clear(&model->were);
+	size_t after = changes->count - (size_t)(model - changes->items) - 1;
+	memmove(model, model + 1, after * sizeof *model);
+	changes->count--;
+}
+
 static bool copy_values(const cop_live_values *values, cop_live_values *out)
 {
 	for (size_t i = 0; i < values->count; i++)
@@ -290,6 +302,8 @@ cop_err cop_live_write(const char *state_dir, const cop_live_changes *changes, c
 		write_all(json, changes);
 		err = cop_json_writer_finish(json, &text, &length);
 	}
+	if (err == COP_OK && length > MOST_BYTES)
+		err = COP_EFULL;
 	if (err == COP_OK)
 		err = cop_file_atomic_save(path, text, length, diag);
 	else

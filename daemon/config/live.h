@@ -54,6 +54,9 @@ cop_live_model *cop_live_find(const cop_live_changes *changes, const char *name)
 /* The one of that name, made if there is none; NULL: no memory. */
 cop_live_model *cop_live_put(cop_live_changes *changes, const char *name);
 
+/* Removes the one of that name, if there is one. */
+void cop_live_drop(cop_live_changes *changes, const char *name);
+
 /* One more value of an option; false: no memory. */
 bool cop_live_values_add(cop_live_values *values, const char *option, const char *text);
 /* Removes an option's values; how many there were. */
@@ -66,7 +69,7 @@ COP_CHECK cop_err cop_live_copy(const cop_live_changes *changes, cop_live_change
 /* What stands in the state folder: nothing where there is no file. Free *out, also on error. COP_EIO, COP_EFORMAT with
  * the file in *diag, COP_ENOMEM. */
 COP_CHECK cop_err cop_live_read(const char *state_dir, cop_live_changes *out, cop_diag *diag);
-/* Replaces it as a whole, on disk when this returns. COP_EIO, COP_ENOMEM. */
+/* Replaces it as a whole, on disk when this returns. COP_EIO, COP_ENOMEM; COP_EFULL: there is too much of it. */
 COP_CHECK cop_err cop_live_write(const char *state_dir, const cop_live_changes *changes, cop_diag *diag);
 
 #endif

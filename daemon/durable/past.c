@@ -48,7 +48,7 @@ static void look_at(cop_past *past, search *s, const cop_journal_record *raw)
 {
 	cop_wire_record record;
 	cop_wire_fault fault;
-	if (raw->type != COP_WIRE_RECORD_DECISION || !is_of(raw, s->question->model) ||
+	if (raw->type != COP_WIRE_RECORD_DECISION || !is_of(raw, past->stored) ||
 	        cop_wire_record_decode(COP_WIRE_RECORD_DECISION, raw->body, raw->length, &past->slot->shape,
 	                &past->slot->workspace, &record, &fault) != COP_OK ||
 	        record.time > s->question->at)
@@ -143,12 +143,14 @@ cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_questio
 		memcpy(past->stored, past->slot->stored, sizeof past->stored);
 		err = find_decision(past, folder, question, diag);
 	}
+	past->slot = NULL; /* what is restored may take its place */
 	if (err == COP_OK)
 		err = cop_checkpoint_restore_before(config->state_dir, past->sequence, &past->models, &mark, diag);
 	if (err == COP_OK && mark.journal_next == 0)
 		err = cop_model_table_start_from(&past->models, NULL, &started, diag);
 	if (err == COP_OK)
 		err = apply(past, config->state_dir, folder, mark.journal_next == 0 ? 1 : mark.journal_next, diag);
+	find_slot(past);
 	cop_mem_free(folder);
 	return err;
 }

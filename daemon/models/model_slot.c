@@ -218,6 +218,12 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, size_
 {
 	cop_model_settings settings = config->set;
 	settings.learner.arms = arms;
+	if (arms <
+	        config->set.learner.arms) { /* what may name later arms comes with the saved state, or with a record */
+		settings.learner.exploration.shares.min.count = settings.learner.exploration.shares.max.count = 0;
+		settings.has_baseline = false;
+		settings.baseline = 0.0;
+	}
 	(void)snprintf(slot->name, sizeof slot->name, "%s", config->name);
 	(void)snprintf(slot->stored, sizeof slot->stored, "%s", config->stored);
 	(void)snprintf(slot->topic, sizeof slot->topic, "act.%s", config->name);
@@ -319,7 +325,7 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 	slot->apprentice_before = from->apprentice_before;
 	slot->gain_told = from->gain_told;
 	slot->split_told = from->split_told;
-	slot->unknown_past = from->unknown_past;
+	slot->unknown_past = cop_model_slot_unknown_names(from);
 	slot->refit.has_last = from->refit.has_last;
 	slot->refit.last = from->refit.last;
 	slot->refit.last_time = from->refit.last_time;

@@ -258,14 +258,48 @@ cop_err cop_model_table_load(cop_model_table *set, const cop_bytes *body, const 
 	return COP_OK;
 }
 
+/* The slot's model gets so many arms: further ones, or, as long as nothing was done to it, fewer. */
+static cop_err set_arms(cop_model_slot **slot, size_t arms, cop_diag *diag)
+{
+	cop_model_slot *now = NULL, *was = *slot;
+	const cop_model_counters *c = cop_model_get_counters(was->model);
+	const size_t has = cop_model_slot_arms(was), most = was->config->set.learner.arms;
+	cop_err err = COP_OK;
+	if (has == arms || has == 0 || arms == 0 || arms > most)
+		return COP_OK;
+	if (has < arms)
+		err = cop_model_slot_grow(was, was->config, arms, &now, diag);
+	else if (c->decisions == 0 && cop_model_learner(was->model)->rev == 0 && !was->restored)
+		err = cop_model_slot_open_with(was->config, arms, &now, diag);
+	if (err != COP_OK || now == NULL)
+		return err;
+	cop_model_slot_follow(now, was);
+	cop_model_slot_close(was);
+	*slot = now;
+	return COP_OK;
+}
+
+/* Arms of the saved model that the slot's is to begin with; 0: it cannot be told. */
+static size_t arms_of_start(const cop_model_slot *slot)
+{
+	cop_bytes bytes;
+	cop_model_settings saved;
+	cop_bytes_init(&bytes);
+	bool told = cop_section_file_load(slot->config->start_from_path, &bytes, NULL) == COP_OK &&
+	            cop_model_peek(bytes.data, bytes.length, &saved, NULL) == COP_OK;
+	cop_bytes_fini(&bytes);
+	return told ? saved.learner.arms : 0;
+}
+
 cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *count, cop_diag *diag)
 {
 	*count = 0;
 	for (size_t i = 0; i < set->count; i++) {
-		cop_model_slot *slot = set->items[i];
-		if (slot->restored || slot->config->start_from_path == NULL)
+		if (set->items[i]->restored || set->items[i]->config->start_from_path == NULL)
 			continue;
-		cop_err err = cop_model_slot_start_from(slot, log, diag);
+		cop_err err = set_arms(&set->items[i], arms_of_start(set->items[i]), diag);
+		if (err == COP_OK)
+			err = cop_model_slot_start_from(set->items[i], log, diag);
 		if (err != COP_OK)
 			return err;
 		++*count;
@@ -464,27 +498,6 @@ void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_mo
 }
 
 /* ---- arms, as records report them ---- */
-
-/* The slot's model gets so many arms: further ones, or, as long as nothing was done to it, fewer. */
-static cop_err set_arms(cop_model_slot **slot, size_t arms, cop_diag *diag)
-{
-	cop_model_slot *now = NULL, *was = *slot;
-	const cop_model_counters *c = cop_model_get_counters(was->model);
-	const size_t has = cop_model_slot_arms(was), most = was->config->set.learner.arms;
-	cop_err err = COP_OK;
-	if (has == arms || has == 0 || arms == 0 || arms > most)
-		return COP_OK;
-	if (has < arms)
-		err = cop_model_slot_grow(was, was->config, arms, &now, diag);
-	else if (c->decisions == 0 && cop_model_learner(was->model)->rev == 0 && !was->restored)
-		err = cop_model_slot_open_with(was->config, arms, &now, diag);
-	if (err != COP_OK || now == NULL)
-		return err;
-	cop_model_slot_follow(now, was);
-	cop_model_slot_close(was);
-	*slot = now;
-	return COP_OK;
-}
 
 cop_err cop_model_table_set_arms(cop_model_table *set, const char *stored, size_t length, size_t arms, cop_diag *diag)
 {

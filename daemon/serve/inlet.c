@@ -581,11 +581,12 @@ void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *cont
 	(void)pthread_mutex_unlock(&inlet->lock);
 }
 
-void cop_inlet_set_models(cop_inlet *inlet, const cop_config *config, cop_inlet_lost *lost, const void *context)
+void cop_inlet_set_models(
+        cop_inlet *inlet, const cop_config *config, bool added, cop_inlet_lost *lost, const void *context)
 {
 	(void)pthread_mutex_lock(&inlet->lock);
 	copy_names(inlet, config);
-	for (size_t i = 0; i < inlet->room; i++) {
+	for (size_t i = 0; added && i < inlet->room; i++) {
 		connection *c = &inlet->connections[i];
 		bool named = c->name != NULL && lost != NULL;
 		if (c->cookie != 0 && !c->ended && c->kind == COP_INLET_ACTIONS &&

@@ -80,9 +80,10 @@ void cop_inlet_name(cop_inlet *inlet, int fd, const char *name);
 /* Ends the connections of those subscribers whose name is lost. */
 typedef bool cop_inlet_lost(const void *context, const char *name);
 void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *context);
-/* The models are those of the configuration now. Subscribers whose subscriptions were ignored, or who are lost (NULL:
- * nobody is), are cut off, so that they connect and subscribe again. */
-void cop_inlet_set_models(cop_inlet *inlet, const cop_config *config, cop_inlet_lost *lost, const void *context);
+/* The models are those of the configuration now. If some were added, subscribers whose subscriptions were ignored, and who
+ * are lost (NULL: nobody is), are cut off, so that they connect and subscribe again. */
+void cop_inlet_set_models(
+        cop_inlet *inlet, const cop_config *config, bool added, cop_inlet_lost *lost, const void *context);
 /* The subscriber whose connection has this descriptor wants what no model of now sends. */
 void cop_inlet_deaf(cop_inlet *inlet, int fd);
 

@@ -498,7 +498,7 @@ void cop_sockets_models_changed(cop_sockets *sockets, bool added)
 {
 	bool keyed = added && sockets->zap != NULL && sockets->config->curve_access != NULL;
 	if (sockets->inlet != NULL)
-		cop_inlet_set_models(sockets->inlet, sockets->config, keyed ? is_barred : NULL, sockets);
+		cop_inlet_set_models(sockets->inlet, sockets->config, added, keyed ? is_barred : NULL, sockets);
 }
 
 void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_access **access)

@@ -36,11 +36,14 @@ void cop_bytes_reserve(cop_bytes *bytes, size_t more)
 	size_t capacity = bytes->capacity < 128 ? 128 : bytes->capacity;
 	while (capacity < want)
 		capacity = capacity > SIZE_MAX / 4 ? want : capacity * 2;
-	uint8_t *data = cop_mem_resize(bytes->data, bytes->length, capacity, 1);
+	uint8_t *data = cop_mem_reserve(capacity, 1); /* what is not written yet need not be zero */
 	if (data == NULL) {
 		bytes->err = COP_ENOMEM;
 		return;
 	}
+	if (bytes->length > 0)
+		memcpy(data, bytes->data, bytes->length);
+	cop_mem_free(bytes->data);
 	bytes->data = data;
 	bytes->capacity = capacity;
 }

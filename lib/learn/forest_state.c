@@ -159,8 +159,8 @@ static void load_tree(cop_forest *f, size_t m, size_t arms, cop_cursor *cursor)
 {
 	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 	uint32_t leaves = cop_cursor_u32(cursor);
-	if (cursor->err == COP_OK && (leaves == 0 || leaves > f->room))
-		cursor->err = COP_EFORMAT;
+	if (cursor->err == COP_OK && (leaves == 0 || leaves > f->room)) /* further arms leave less room for leaves */
+		cursor->err = arms < f->set.arms && leaves > 0 ? COP_ESHAPE : COP_EFORMAT;
 	if (cursor->err != COP_OK)
 		return;
 	f->leaves[m] = leaves;

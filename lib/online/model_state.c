@@ -405,7 +405,12 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_control(model, &file);
 	cop_pending_expect_arms(model->pending, 0);
 	model->learner->saved_arms = 0;
-	if (err != COP_OK)
+	if (err == COP_ESHAPE && saved.learner.arms < model->set.learner.arms)
+		cop_diag_message(diag,
+		        "saved with %zu arms, in a form that has no room for %zu; expected as many arms as before, or "
+		        "to begin anew",
+		        saved.learner.arms, model->set.learner.arms);
+	else if (err != COP_OK)
 		cop_diag_message(diag, "saved model: %s", cop_err_text(err));
 	return err;
 }

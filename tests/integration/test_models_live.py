@@ -171,9 +171,65 @@ def test_arm_is_retired_by_a_share_of_nothing(daemon):
 def test_growth_goes_only_with_what_can_change_at_once(daemon):
     one = daemon(model(seed=1))
     client = one.client()
-    one.write_config(model(arms=4, seed=2))
+    one.write_config(model(arms=4, seed=2, explain_keep=9))
+    for _ in range(2):
+        reply = client.ok("reload")
+        assert reply["applied"] == [] and len(reply["restart"]) == 3
+
+
+@pytest.mark.parametrize("options, more", [({"share_max": ["3=0.1"]}, {}), ({"baseline": 3}, {"holdout": 0.2})], ids=str)
+def test_options_that_name_new_arms_outlive_kills(daemon, options, more):
+    one = daemon(model(**more))
+    client = one.client()
+    grow(client, "m", 30)
+    change(client, "m", "set", {"arms": 4, **options})
+    grow(client, "m", 30, prefix="then")
+    state = saved(client, "m")
+    for _ in range(2):
+        one.kill()
+        one.start()
+        assert saved(one.client(), "m") == state
+
+
+def test_past_of_a_later_life_is_explained(daemon):
+    one = daemon()
+    client = one.client()
+    grow(client, "m", 30)
+    change(client, "m", "reset")
+    grow(client, "m", 30, prefix="fresh")
+    one.stop()
+    explained = one.run("--explain", "m", "fresh-20")
+    assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == "fresh-20", explained
+    assert "no decision 'grow-3' of the model m" in one.run("--explain", "m", "grow-3").stderr
+
+
+def test_other_state_folder_in_the_file_leaves_live_changes_alone(daemon):
+    one = daemon()
+    client = one.client()
+    change(client, "new", "add", SHAPE)
+    text = one.config.read_text()
+    one.config.write_text(text.replace(str(one.state), str(one.state) + "-other"))
     reply = client.ok("reload")
-    assert reply["applied"] == [] and len(reply["restart"]) == 2
+    assert reply["applied"] == [] and len(reply["restart"]) == 1 and "state_dir" in reply["restart"][0]
+    assert names(client) == ["m", "new"]
+
+
+def test_model_that_starts_from_a_file_grows_too(daemon, tmp_path):
+    one = daemon()
+    grow(one.client(), "m", 40)
+    one.client().ok("checkpoint")
+    file = tmp_path / "saved.model"
+    subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal", "--height", "2", "--trees", "2",
+                    "--save", file], check=True, capture_output=True, timeout=DEADLINE)
+    change(one.client(), "s", "add", {"start_from": str(file)})
+    change(one.client(), "s", "set", {"arms": 6})
+    one.client().decide("s", "waits", X)
+    state = saved(one.client(), "s")
+    one.kill()
+    for path in one.state.glob("*.checkpoint"):
+        path.unlink()
+    one.start()
+    assert saved(one.client(), "s") == state
 
 
 def test_removed_model_goes_on_where_it_was(daemon):

@@ -59,12 +59,26 @@ static cop_row without(run *r, const cop_row *x)
 	return out;
 }
 
+/* Whether the model was then as the newest checkpoint has it, but for arms that were added since. */
+static bool is_alike(const run *r, const cop_logged_event *event)
+{
+	const cop_learner_settings *l = &r->question->was.learner;
+	const cop_journal_history_model *m = cop_journal_history_get_model(r->reader);
+	bool same = m->features == l->features && (l->features != 0 || m->bits == l->bits) && m->arms <= l->arms;
+	return same && event->x.d == cop_learner_dimension(l) && (event->x.dense != NULL) == (l->features != 0) &&
+	       (l->features != 0 || event->x.nnz <= l->max_nonzeros);
+}
+
 static void lengthen_mask(run *r, cop_logged_event *event)
 {
-	if (event->mask == NULL || event->candidates > 0 || event->arms >= arms_of(r))
+	const size_t then = event->mask != NULL ? event->arms : cop_journal_history_get_model(r->reader)->arms;
+	if (event->candidates > 0 || then >= arms_of(r))
 		return;
 	memset(r->mask, 0, arms_of(r));
-	memcpy(r->mask, event->mask, event->arms);
+	if (event->mask != NULL)
+		memcpy(r->mask, event->mask, then);
+	else
+		memset(r->mask, 1, then);
 	event->mask = r->mask;
 }
 
@@ -166,6 +180,10 @@ static cop_err take(run *r, cop_logged_event *event)
 	opinion was, would;
 	if (time < r->question->from || time > r->question->to)
 		return COP_OK;
+	if (!is_alike(r, event)) {
+		f->bad++;
+		return COP_OK;
+	}
 	lengthen_mask(r, event);
 	const cop_logged_event second = in_time(r, event);
 	const cop_row x = without(r, &event->x);
