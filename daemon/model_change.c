@@ -34,6 +34,7 @@ static cop_err add_text(order *o, const char *option, const char *text, cop_wire
 	char part[1024];
 	if (!cop_config_live_is_list(option))
 		return cop_live_values_add(&o->values, option, text) ? COP_OK : refuse_memory(fault);
+	size_t before = o->values.count;
 	for (const char *at = text + strspn(text, "{ "); *at != '\0';) {
 		size_t length = strcspn(at, ",}"), next = length + strspn(at + length, ",} ");
 		while (length > 0 && at[length - 1] == ' ')
@@ -44,7 +45,8 @@ static cop_err add_text(order *o, const char *option, const char *text, cop_wire
 		at += next > 0 ? next : 1;
 		at += strspn(at, " ");
 	}
-	return COP_OK;
+	bool nothing = o->values.count == before; /* said by an empty text */
+	return !nothing || cop_live_values_add(&o->values, option, "") ? COP_OK : refuse_memory(fault);
 }
 
 /* One value as the text that the file would have. */
@@ -96,6 +98,11 @@ static cop_err read_option(cop_wire_cursor *cursor, order *o, cop_wire_fault *fa
 			        fault, COP_WIRE_BAD_REQUEST, "options: %s: given twice; expected once", option);
 	if (cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_ARRAY && cop_wire_cursor_array(cursor, &count) != COP_OK)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "options: %s: expected an array", option);
+	if (count != 1 && !cop_config_live_is_list(option))
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "options: %s: got %zu values; expected one", option, count);
+	if (count == 0)
+		return cop_live_values_add(&o->values, option, "") ? COP_OK : refuse_memory(fault);
 	cop_err err = COP_OK;
 	for (size_t i = 0; i < count && err == COP_OK; i++)
 		err = read_value(cursor, o, option, fault);

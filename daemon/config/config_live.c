@@ -21,6 +21,15 @@ static cfg_t *refit_of(cfg_t *model)
 
 static bool is_of_refit(const char *option) { return strncmp(option, REFIT, sizeof REFIT - 1) == 0; }
 
+/* cfg_getopt would call an unknown one an error of the file. */
+static cfg_opt_t *find_option(cfg_t *section, const char *name)
+{
+	for (cfg_opt_t *o = section == NULL ? NULL : section->opts; o != NULL && o->name != NULL; o++)
+		if (strcmp(o->name, name) == 0)
+			return o->type == CFGT_PTR ? o : NULL;
+	return NULL;
+}
+
 /* The options of one model. */
 static void put_values(cop_config_reading *reading, cfg_t *model, const cop_live_model *change)
 {
@@ -30,15 +39,18 @@ static void put_values(cop_config_reading *reading, cfg_t *model, const cop_live
 		bool refit = is_of_refit(value->option);
 		const char *name = value->option + (refit ? sizeof REFIT - 1 : 0);
 		cfg_t *section = refit ? refit_of(model) : model;
-		cfg_opt_t *option = section == NULL ? NULL : cfg_getopt(section, name);
-		if (option == NULL || option->type != CFGT_PTR) {
+		cfg_opt_t *option = find_option(section, name);
+		if (option == NULL) {
 			cop_config_complain(reading, COP_CONFIG_LIVE_LINE, value->option,
 			        "no such option of a model, changed live in model %s", change->name);
 			continue;
 		}
 		if (last == NULL || strcmp(last, value->option) != 0)
 			(void)cfg_free_value(option);
-		cop_config_scan_put(reading, section, option, value->text);
+		if (value->text[0] == '\0' && (option->flags & CFGF_LIST) != 0)
+			option->flags |= CFGF_MODIFIED; /* a list of nothing */
+		else
+			cop_config_scan_put(reading, section, option, value->text);
 		last = value->option;
 	}
 }

@@ -306,6 +306,7 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 {
 	size_t arms = slot->counted_arms < from->counted_arms ? slot->counted_arms : from->counted_arms;
 	slot->restored = from->restored;
+	slot->shape.least_mask = from->shape.least_mask != 0 ? from->shape.least_mask : from->shape.arms;
 	slot->contexts = from->contexts;
 	slot->feedback = from->feedback;
 	slot->unheard = from->unheard;
@@ -375,24 +376,19 @@ cop_err cop_model_slot_grow(
 	return COP_OK;
 }
 
-cop_err cop_model_slot_start_from(cop_model_slot *slot, cop_log *log, cop_diag *diag)
+cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, cop_log *log, cop_diag *diag)
 {
 	const char *path = slot->config->start_from_path;
-	cop_bytes bytes;
 	cop_diag why = { 0 };
-	cop_bytes_init(&bytes);
-	cop_err err = cop_section_file_load(path, &bytes, &why);
+	cop_err err = cop_model_load(slot->model, file->data, file->length, &why);
 	if (err == COP_OK)
-		err = cop_model_load(slot->model, bytes.data, bytes.length, &why);
-	if (err == COP_OK)
-		err = take_names(slot, bytes.data, bytes.length, &why);
+		err = take_names(slot, file->data, file->length, &why);
 	cop_refit_state_sync(&slot->refit, slot->model);
 	if (err != COP_OK)
 		cop_diag_of(diag, path, "model \"%s\": start_from: %s", slot->name, reason_of(&why, err));
 	else
 		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, slot->name, path,
 		        cop_model_learner(slot->model)->rev);
-	cop_bytes_fini(&bytes);
 	return err;
 }
 

@@ -83,8 +83,8 @@ void cop_model_slot_close(cop_model_slot *slot); /* NULL is allowed */
 /* The state of a model file, and its names; *diag then begins with the model's name. COP_ESHAPE: of another shape.
  * COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM: close it. */
 COP_CHECK cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t length, cop_diag *diag);
-/* The same of the saved model that the configuration has it begin with. And COP_ENOTFOUND, COP_EIO. */
-COP_CHECK cop_err cop_model_slot_start_from(cop_model_slot *slot, cop_log *log, cop_diag *diag);
+/* The same of the saved model that the configuration has it begin with, whose file was read. */
+COP_CHECK cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, cop_log *log, cop_diag *diag);
 /* What was learned so far is nothing new to the detector of drift, which is the configuration's. */
 void cop_model_slot_settle(cop_model_slot *slot);
 /* As one model file, with its names. */

@@ -279,16 +279,25 @@ static cop_err set_arms(cop_model_slot **slot, size_t arms, cop_diag *diag)
 	return COP_OK;
 }
 
-/* Arms of the saved model that the slot's is to begin with; 0: it cannot be told. */
-static size_t arms_of_start(const cop_model_slot *slot)
+/* The slot's model begins as the saved one that it is configured to, with as many arms as that one has: further ones are
+ * added as records, or the end of recovery, have it. */
+static cop_err start_from(cop_model_slot **slot, cop_log *log, cop_diag *diag)
 {
-	cop_bytes bytes;
+	const char *path = (*slot)->config->start_from_path;
+	cop_bytes file;
 	cop_model_settings saved;
-	cop_bytes_init(&bytes);
-	bool told = cop_section_file_load(slot->config->start_from_path, &bytes, NULL) == COP_OK &&
-	            cop_model_peek(bytes.data, bytes.length, &saved, NULL) == COP_OK;
-	cop_bytes_fini(&bytes);
-	return told ? saved.learner.arms : 0;
+	cop_diag why = { 0 };
+	cop_bytes_init(&file);
+	cop_err err = cop_section_file_load(path, &file, &why);
+	if (err != COP_OK)
+		cop_diag_of(diag, path, "model \"%s\": start_from: %s", (*slot)->name,
+		        why.message[0] != '\0' ? why.message : cop_err_text(err));
+	if (err == COP_OK && cop_model_peek(file.data, file.length, &saved, NULL) == COP_OK)
+		err = set_arms(slot, saved.learner.arms, diag);
+	if (err == COP_OK)
+		err = cop_model_slot_start_from(*slot, &file, log, diag);
+	cop_bytes_fini(&file);
+	return err;
 }
 
 cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *count, cop_diag *diag)
@@ -297,9 +306,7 @@ cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *c
 	for (size_t i = 0; i < set->count; i++) {
 		if (set->items[i]->restored || set->items[i]->config->start_from_path == NULL)
 			continue;
-		cop_err err = set_arms(&set->items[i], arms_of_start(set->items[i]), diag);
-		if (err == COP_OK)
-			err = cop_model_slot_start_from(set->items[i], log, diag);
+		cop_err err = start_from(&set->items[i], log, diag);
 		if (err != COP_OK)
 			return err;
 		++*count;
@@ -310,15 +317,20 @@ cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *c
 /* ---- models that come and go ---- */
 
 /* What is parked of the slot's model, into it. */
-static cop_err resume(const cop_model_table *set, cop_model_slot *slot, cop_log *log, cop_diag *diag)
+static cop_err resume(const cop_model_table *set, cop_model_slot **fresh, cop_log *log, cop_diag *diag)
 {
+	cop_model_slot *slot = *fresh;
 	char stored[COP_CONFIG_NAME_MAX + 1];
 	cop_cursor cursor;
 	cop_err err = COP_OK;
 	const cop_parked *model = cop_model_table_find_parked(set, slot->stored, false);
 	const cop_parked *refits = cop_model_table_find_parked(set, slot->stored, true);
-	if (model == NULL && slot->config->start_from_path != NULL)
-		err = cop_model_slot_start_from(slot, log, diag);
+	if (model == NULL && slot->config->start_from_path != NULL) {
+		err = start_from(fresh, log, diag);
+		if (err == COP_OK)
+			err = set_arms(fresh, (*fresh)->config->set.learner.arms, diag);
+		slot = *fresh;
+	}
 	if (model != NULL) {
 		cop_cursor_init(&cursor, model->section.data, model->section.length);
 		cop_cursor_text(&cursor, stored, sizeof stored);
@@ -364,7 +376,7 @@ static cop_err make_slot(cop_model_table *set, const cop_config_model *model, co
 		return COP_OK;
 	cop_err err = cop_model_slot_open(model, slot, diag);
 	if (err == COP_OK)
-		err = resume(set, *slot, log, diag);
+		err = resume(set, slot, log, diag);
 	if (err == COP_OK)
 		cop_model_slot_begin(*slot, cop_clock_monotonic());
 	return err;

@@ -83,6 +83,30 @@ static cop_err collect_names(const cop_record_source *source, name_list *list, b
 	return err;
 }
 
+/* And those of configurations within segments: models that came since a segment was begun, or went. */
+static cop_err collect_configured(const cop_record_source *source, name_list *list)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	cop_record_source all = { 0 };
+	cop_journal_record raw;
+	cop_err err = cop_record_source_open(&all, source->folder, 0, true, NULL, NULL);
+	while (err == COP_OK && (err = cop_record_source_next(&all, &raw, NULL)) == COP_OK) {
+		cop_wire_record r;
+		cop_wire_models models;
+		cop_wire_model model;
+		if (raw.type != COP_WIRE_RECORD_CONFIG ||
+		        cop_wire_record_decode(COP_WIRE_RECORD_CONFIG, raw.body, raw.length, &no_shape, &no_workspace,
+		                &r, NULL) != COP_OK ||
+		        r.models == NULL || cop_wire_models_open(&models, r.models, r.models_length, NULL) != COP_OK)
+			continue;
+		while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK)
+			err = add_name(list, model.name, model.name_length);
+	}
+	cop_record_source_fini(&all);
+	return err == COP_ENOMEM ? err : COP_OK; /* whatever else is wrong is found by who reads it */
+}
+
 static cop_err choose(cop_recorded_model *told, const char *name, const name_list *list, bool short_of, cop_diag *diag)
 {
 	char all[NAMES_SHOWN];
@@ -201,6 +225,8 @@ cop_err cop_recorded_model_choose(
 	cop_err err = set_shape(told, &smallest, diag);
 	if (err == COP_OK)
 		err = collect_names(source, &list, &short_of);
+	if (err == COP_OK && name[0] != '\0' && !listed(&list, name, strlen(name)))
+		err = collect_configured(source, &list);
 	if (err == COP_OK)
 		err = choose(told, name, &list, short_of, diag);
 	else

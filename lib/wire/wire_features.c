@@ -584,6 +584,19 @@ static cop_err read_mask(cop_wire_cursor *cursor, size_t count, uint8_t *mask, c
 	return COP_OK;
 }
 
+/* A sender may not know yet of arms that were added: they are not eligible then. */
+static cop_err read_arms(cop_wire_cursor *cursor, const cop_wire_shape *shape, uint8_t *mask, cop_wire_fault *fault)
+{
+	cop_wire_cursor ahead = *cursor;
+	size_t count = shape->arms, given = 0;
+	if (shape->least_mask != 0 && cop_wire_cursor_array(&ahead, &given) == COP_OK && given >= shape->least_mask &&
+	        given < shape->arms) {
+		count = given;
+		memset(mask + count, 0, shape->arms - count);
+	}
+	return read_mask(cursor, count, mask, "arm", fault);
+}
+
 cop_err cop_wire_features_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_fault *fault)
 {
@@ -599,7 +612,7 @@ cop_err cop_wire_features_read_mask(cop_wire_cursor *cursor, const cop_wire_shap
 			return err;
 		}
 	}
-	return read_mask(cursor, shape->arms, workspace->mask, "arm", fault);
+	return read_arms(cursor, shape, workspace->mask, fault);
 }
 
 cop_err cop_wire_features_read_candidates_mask(

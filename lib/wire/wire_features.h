@@ -20,6 +20,7 @@ typedef struct cop_wire_shape {
 	unsigned bits;             /* sparse: dimension 2^bits, 1 to 31 */
 	size_t max_nonzeros;       /* sparse: entries a context may have */
 	size_t arms;               /* 0: the model's actions are values, or it ranks candidates */
+	size_t least_mask;         /* entries that a mask may have instead, where arms were added; 0: arms */
 	size_t max_candidates;     /* above 0: the model ranks up to so many candidates */
 	size_t candidate_features; /* of them, when features > 0; sparse ones have bits and max_nonzeros */
 	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */

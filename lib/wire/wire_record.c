@@ -328,12 +328,7 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 static cop_err read_arms(cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace)
 {
 	cop_wire_shape then = *shape;
-	cop_wire_cursor ahead = *keys->cursor;
-	size_t count = 0;
-	if (cop_wire_cursor_array(&ahead, &count) == COP_OK && count > 0 && count < shape->arms) {
-		then.arms = count;
-		memset(workspace->mask + count, 0, shape->arms - count);
-	}
+	then.least_mask = 1;
 	return cop_wire_features_read_mask(keys->cursor, &then, workspace, keys->fault);
 }
 

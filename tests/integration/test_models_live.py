@@ -117,7 +117,8 @@ def test_arms_are_added_and_what_waits_joins_as_before(daemon, learner):
     assert old == losses
     assert client.feedback("m", "waits", 0.5) == "applied"
     assert client.decide("m", "new", X, mask=[False] * 4 + [True])["a"] == 4
-    assert "expected" in client.error("decide", "m", {"id": "short", "x": X, "mask": [True] * 3})["message"]
+    assert client.decide("m", "short", X, mask=[False, False, True])["a"] == 2  # a sender that does not know yet
+    assert "expected" in client.error("decide", "m", {"id": "shorter", "x": X, "mask": [True] * 2})["message"]
     state = saved(client, "m")
     one.kill()
     one.start()
@@ -166,6 +167,62 @@ def test_arm_is_retired_by_a_share_of_nothing(daemon):
     ctl(one, "unset", "m", "share_max")
     contexts = [{"id": 1000 + i, "x": X} for i in range(300)]
     assert {a["a"] for a in client.ok("decide_batch", "m", {"items": contexts})["items"]} == {0, 1, 2}
+
+
+def test_list_of_the_file_is_emptied_live(daemon):
+    one = daemon(model(share_max=["1=0"]))
+    client = one.client()
+    for nothing in ("", "{ }", []):
+        assert change(client, "m", "set", {"share_max": nothing})["applied"] == ['model m: share_max: { "1=0" } -> { }']
+        one.kill()
+        one.start()
+        client = one.client()
+        shown = one.run("--print-config").stdout.splitlines()
+        assert not any("share_max" in line for line in shown if not line.startswith("#"))
+        assert change(client, "m", "unset", {"share_max": None})["applied"] == ['model m: share_max: { } -> { "1=0" }']
+
+
+def test_contexts_that_wait_for_a_subscriber_outlive_added_arms(daemon):
+    one = daemon(start=False)
+    one.write_config(model() + section("sockets", {
+        "requests": [one.ipc("requests")], "contexts_bind": [one.ipc("contexts")], "actions_bind": [one.ipc("actions")]}))
+    one.start()
+    client = one.client()
+    contexts = one.socket(zmq.PUB, connect=one.ipc("contexts"))
+    sent = 0
+
+    def publish():
+        nonlocal sent
+        contexts.send_multipart([b"ctx.m", pack({"id": f"c-{sent}", "x": X, "mask": [True, sent % 2 == 0, True]})])
+        sent += 1
+        return client.model()["unheard"]["waiting"] >= 3
+
+    wait_for(publish, "contexts that wait")
+    change(client, "m", "set", {"arms": 5})
+    waiting = client.model()["unheard"]["waiting"]
+    actions = one.socket(zmq.SUB, connect=one.ipc("actions"), SUBSCRIBE=b"act.")
+    wait_for(lambda: actions.poll(1) >= 0 and client.model()["decisions"] >= waiting, "their decisions")
+    assert client.model()["contexts"]["malformed"] == 0
+
+
+def test_journal_readers_know_models_that_came_and_went_within_a_segment(daemon):
+    one = daemon()
+    client = one.client()
+    change(client, "b", "add", SHAPE)
+    grow(client, "b", 50)
+    change(client, "b", "reset")
+    grow(client, "b", 40, prefix="again")
+    client.ok("checkpoint")
+    for name, events in (("b", 50), ("b#1", 40)):
+        run = subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal", "--model", name, "--json"],
+                             capture_output=True, text=True, timeout=DEADLINE)
+        assert run.returncode == 0 and json.loads(run.stdout)["events"] == events, run
+    whatif = subprocess.run([program("COPPICE"), "whatif", one.state, "--model", "b", "--json"], capture_output=True,
+                            text=True, timeout=DEADLINE)
+    assert json.loads(whatif.stdout)["events"] == 40
+    none = subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal", "--model", "c"],
+                          capture_output=True, text=True, timeout=DEADLINE)
+    assert "expected one of: m, b, b#1" in none.stderr
 
 
 def test_growth_goes_only_with_what_can_change_at_once(daemon):
@@ -318,6 +375,9 @@ def test_reload_adds_and_removes_models_of_the_file(daemon):
     ("m", {"do": "set", "options": {"epsilon": 2}}, "live change: epsilon:"),
     ("m", {"do": "set", "options": {"colour": 2}}, "colour: no such option"),
     ("m", {"do": "set", "options": {"refit.colour": 2}}, "refit.colour: no such option"),
+    ("x", {"do": "add", "options": {**SHAPE, "colour": 2}}, "colour: no such option of a model"),
+    ("x", {"do": "add", "options": {**SHAPE, "refit.colour": 2}}, "refit.colour: no such option of a model"),
+    ("m", {"do": "set", "options": {"epsilon": [0.1, 0.2]}}, "epsilon: got 2 values; expected one"),
     ("m", {"do": "set", "options": {"epsilon": {}}}, "epsilon: expected a number"),
     ("m", {"do": "set", "options": [1]}, "a map of options"),
     ("m", {"do": "set", "options": {1: 2}}, "names of options"),
@@ -358,6 +418,10 @@ def test_damaged_file_of_changes_stops_the_start_and_is_named(daemon):
     one.stop()
     path = one.state / "live.json"
     text = path.read_text()
+    for unknown in ('"colour": ["2"], "arms"', '"refit.colour": ["2"], "arms"'):
+        path.write_text(text.replace('"arms"', unknown, 1))
+        run = one.run("--check")
+        assert run.returncode == 1 and "colour: no such option of a model, changed live in model x" in run.stderr, run
     for damaged in ("", "{", "[]", text.replace('"version": 1', '"version": 2'), text.replace("added", "grown")):
         path.write_text(damaged)
         run = one.run("--check")

@@ -114,12 +114,15 @@ def test_wrong_questions_are_named(explored, tmp_path):
     assert "no model 'none'" in whatif(one, "--model", "none", fails=1)
     assert "no decision of model" in whatif(one, "--model", "other", fails=1)
     assert "no decision of model" in whatif(one, "--model", "m", "--to", "1", fails=1)
+    assert "holdout: no such option" in whatif(one, "--model", "m", "holdout=0.5", fails=2)
+    assert "given twice" in whatif(one, "--model", "m", "epsilon=0.1", "epsilon=0.2", fails=2)
+    assert "goes with --without" in whatif(one, "--model", "m", "--names", "nowhere", fails=1)
     assert "colour: no such option" in whatif(one, "--model", "m", "colour=1", fails=2)
     assert "arms: is what the journal's decisions have" in whatif(one, "--model", "m", "arms=4", fails=2)
     assert "epsilon: expected a number from 0 to 1" in whatif(one, "--model", "m", "epsilon=2", fails=2)
     assert "expected SETTING=VALUE" in whatif(one, "--model", "m", "epsilon", fails=2)
     assert "experts: learner dgt has no such option" in whatif(one, "--model", "m", "learner=dgt", "experts=linear", fails=2)
-    assert "'x9': expected a feature's name, or its number below 3" in whatif(one, "--model", "m", "--without", "x9", fails=1)
+    assert "'x9': expected a feature's name (--names, or saved with the model), or its number below 3" in whatif(one, "--model", "m", "--without", "x9", fails=1)
     out, err = coppice("whatif", tmp_path, status=1)
     assert "no checkpoint in it; expected a daemon's state folder" in err
 

@@ -38,8 +38,9 @@ static const char usage_text[] = "usage: coppice whatif STATE [OPTION ...] [SETT
                                  "  --without A,B,...\n"
                                  "                  features of the context that are not seen: numbers from 0, or\n"
                                  "                  names\n"
-                                 "  --names FILE    names of all features, one a line (default: those saved with\n"
-                                 "                  the model)\n"
+                                 "  --names FILE    names of all features, one a line, for --without\n"
+                                 "                  (default: those that the model's file has; a daemon's\n"
+                                 "                  feature_names are in its configuration alone)\n"
                                  "  --level L       of the intervals (default 0.95)\n"
                                  "  --json          one JSON object on standard output\n";
 
@@ -164,7 +165,10 @@ static bool read_setting(char *word, cop_model_settings *set)
 	size_t count = 0, place;
 	*equals = '\0';
 	const cop_setting *o = cop_model_options_find(word);
-	if (o == NULL || o->kind >= COP_SETTING_OTHER || is_fixed(word))
+	/* Beside what the learner goes by, only what --window learns in place of a loss. */
+	bool acts = o != NULL && o->kind < COP_SETTING_OTHER &&
+	            (o->offset < sizeof(cop_learner_settings) || strcmp(word, "default_loss") == 0);
+	if (!acts || is_fixed(word))
 		return cop_command_complain(NAME,
 		        o != NULL && is_fixed(word)
 		                ? "%s: is what the journal's decisions have; expected another option"
@@ -199,6 +203,9 @@ static bool read_settings(whatif *w, int count, char **words)
 	for (int i = 0; i < count; i++) {
 		if (strchr(words[i], '=') == NULL || words[i][0] == '=')
 			return cop_command_complain(NAME, "'%s': expected SETTING=VALUE", words[i]);
+		for (int k = 0; k < i; k++)
+			if (strncmp(words[k], words[i], strcspn(words[i], "=") + 1) == 0)
+				return cop_command_complain(NAME, "%s: given twice, expected once", words[i]);
 		if (begins(words[i], "learner") && strcmp(words[i] + strlen("learner="), would->learner.learner) != 0)
 			begin_learner(&w->question.was, words[i] + strlen("learner="), would);
 	}
@@ -236,7 +243,9 @@ static cop_err mark(whatif *w, const cop_model_page_names *names, const char *te
 			return COP_OK;
 		}
 	}
-	cop_diag_of(diag, "--without", "'%.80s': expected a feature's name, or its number below %zu", text, d);
+	cop_diag_of(diag, "--without",
+	        "'%.80s': expected a feature's name (--names, or saved with the model), or its number below %zu", text,
+	        d);
 	return COP_EINVAL;
 }
 
@@ -246,6 +255,10 @@ static cop_err read_without(whatif *w, cop_diag *diag)
 	const size_t d = l->features != 0 ? l->features : (size_t)1 << l->bits;
 	cop_model_page_names names = { .given = w->given };
 	cop_err err = COP_OK;
+	if (w->without == NULL && w->given[COP_MODEL_PAGE_FEATURES].file != NULL) {
+		cop_diag_of(diag, "--names", "goes with --without");
+		return COP_EINVAL;
+	}
 	if (w->without == NULL)
 		return COP_OK;
 	w->left_out = cop_mem_alloc(d, 1);
