@@ -255,13 +255,25 @@ static cop_err edit(const order *o, const cop_config *file, cop_live_changes *li
 
 /* ---- into effect ---- */
 
+/* Whether the change is of an option that the order names, and not of one whose default hangs on it. */
+static bool is_ordered(const order *o, const cop_config_change *change)
+{
+	char named[sizeof o->name + 96];
+	for (size_t i = 0; i < o->values.count; i++) {
+		(void)snprintf(named, sizeof named, "model %s: %.64s: ", o->name, o->values.items[i].option);
+		if (strncmp(change->text, named, strlen(named)) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* All that changes is the model, and at once. */
 static cop_err judge(const order *o, const cop_config_changes *changes, cop_wire_fault *fault)
 {
-	const cop_config_change *against = NULL; /* the last one says most */
+	const cop_config_change *against = NULL; /* what was asked for itself says most, then the last one */
 	for (size_t i = 0; i < changes->count; i++) {
 		const cop_config_change *change = &changes->items[i];
-		if (change->kind != COP_CHANGE_APPLIED)
+		if (change->kind != COP_CHANGE_APPLIED && (against == NULL || !is_ordered(o, against)))
 			against = change;
 		if (strcmp(change->model, o->name) != 0)
 			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,

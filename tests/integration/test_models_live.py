@@ -169,6 +169,26 @@ def test_arm_is_retired_by_a_share_of_nothing(daemon):
     assert {a["a"] for a in client.ok("decide_batch", "m", {"items": contexts})["items"]} == {0, 1, 2}
 
 
+def test_order_that_takes_a_new_life_is_refused_by_what_was_asked_for(daemon):
+    client = daemon(model()).client()
+    assert "model m: policy: \"matching\" -> \"epsilon\"" in refused(client, "m", "set", {"policy": "epsilon"})
+
+
+def test_models_that_came_live_have_refits(daemon):
+    one = daemon()
+    client = one.client()
+    shape = {"learner": "dgt", "features": 3, "arms": 3, "height": 2, "refit.enabled": True, "refit.every": "365d",
+             "refit.holdout": 0.3, "refit.least_feedback": 1000000}
+    change(client, "b", "add", shape)
+    for life in range(2):
+        grow(client, "b", 400, prefix=f"life{life}")
+        assert client.ok("refit", "b")["state"] == "queued"
+        wait_for(lambda: "last" in client.model("b")["refit"], "the refit's end")
+        assert client.model("b")["refit"]["last"] not in ("data", "failed"), client.model("b")["refit"]
+        if life == 0:
+            change(client, "b", "reset")
+
+
 def test_list_of_the_file_is_emptied_live(daemon):
     one = daemon(model(share_max=["1=0"]))
     client = one.client()
