@@ -14,6 +14,8 @@ NAMES = [name for name in COMMANDS if not name.startswith(("simulate_", "train_"
 EVERY = 12  # of the first calls each, then further and further apart
 STEP = 1.5
 STRICT = ("read", "write", "sync")  # of the files that the command names: none of these is passed over
+# whatif: a header whose models cannot be told; they are looked for in the records, and what it says is the same.
+PASSES_OVER = ("journal_salvage", "whatif")
 REASON = os.strerror(errno.EDQUOT)
 
 
@@ -64,7 +66,7 @@ def test_tool_whose_files_fail_gives_the_reason(name, kind, folder, tmp_path):  
         elif name == "journal_salvage" and REASON in done.stdout:
             continue  # what cannot be read is passed over, which its report names
         else:
-            assert kind not in STRICT or name == "journal_salvage", (n, total)
+            assert kind not in STRICT or name in PASSES_OVER, (n, total)
             assert contents(folder) == files, (n, total)
             assert done.stdout.count("\n") == whole.stdout.count("\n"), (n, total)
 

@@ -294,7 +294,7 @@ def wrong(daemon, shop, **more):
 
 
 @pytest.mark.parametrize("more, is_, was", [
-    ({"arms": 4}, "arms 4", "arms 3"),
+    ({"arms": 2}, "arms 2", "arms 3"),
     ({"features": 5}, "features 5", "features 4"),
     ({"learner": "dgt"}, 'learner "dgt"', 'learner "ensemble"'),
     ({"height": 3}, "height 3", "height 2"),

@@ -95,12 +95,27 @@ static cop_err find_model(whatif *w, cop_diag *diag)
 	return COP_ENOTFOUND;
 }
 
+/* The newest file could not be used: an older one's settings may not be the model's. */
+static void note_skipped(void *context, uint64_t sequence, const cop_diag *why)
+{
+	cop_diag *first = context;
+	(void)sequence;
+	if (first->message[0] == '\0')
+		*first = *why;
+}
+
 static cop_err open_state(whatif *w, cop_diag *diag)
 {
 	uint64_t sequence;
-	cop_diag why = { 0 };
+	cop_diag why = { 0 }, skipped = { 0 };
+	const cop_checkpoint_listener listener = { note_skipped, &skipped };
 	(void)snprintf(w->journal, sizeof w->journal, "%s/" COP_STATE_DIR_JOURNAL, w->state);
-	cop_err err = cop_checkpoint_newest(w->state, COP_STATE_DIR_CHECKPOINT, &w->checkpoint, &sequence, NULL, &why);
+	cop_err err =
+	        cop_checkpoint_newest(w->state, COP_STATE_DIR_CHECKPOINT, &w->checkpoint, &sequence, &listener, &why);
+	if (skipped.message[0] != '\0') {
+		*diag = skipped;
+		return COP_EIO;
+	}
 	if (err == COP_ENOTFOUND)
 		cop_diag_of(diag, w->state, "no checkpoint in it; expected a daemon's state folder");
 	else if (err != COP_OK)
