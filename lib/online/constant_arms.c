@@ -81,7 +81,7 @@ void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out)
 
 void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
 {
-	cop_constant_arm left = {0}; /* arms that have become too many are no longer followed */
+	cop_constant_arm left = { 0 }; /* arms that have become too many are no longer followed */
 	cop_constant_arms_clear(arms);
 	uint64_t count = cop_cursor_u64(in);
 	if (in->err == COP_OK && (count > COP_CONSTANT_ARMS_MOST || (count > arms->count && arms->count > 0)))
