@@ -645,24 +645,30 @@ static void test_model_that_changes_its_shape_ends_the_reading(void **state)
 	assert_non_null(strstr(diag.source, "00000000000000000003.journal"));
 }
 
+/* From here on the model has so many arms, as a record of the configuration reports. */
+static void put_arms(book *b, cop_wire_model model, uint64_t arms)
+{
+	cop_bytes set;
+	cop_bytes_init(&set);
+	model.arms = arms;
+	assert_int_equal(cop_wire_models_put(&set, &model, 1, 65536), 1);
+	cop_wire_record config = { .time = 2, .text = "", .models = set.data, .models_length = set.length };
+	put(b, COP_WIRE_RECORD_CONFIG, &config);
+	cop_bytes_fini(&set);
+}
+
 /* Masks are as long as there were arms when the decision was made. */
 static void test_model_that_gets_further_arms_is_read_on(void **state)
 {
 	(void)state;
 	book b;
-	cop_bytes set;
 	cop_logged_event event;
-	cop_wire_model model = told("m");
-	cop_bytes_init(&set);
+	const cop_wire_model model = told("m");
 	open_book(&b, 1, &model, 1);
 	put_decision(&b, 1, 1);
-	model.arms = ARMS + 2;
-	assert_int_equal(cop_wire_models_put(&set, &model, 1, 65536), 1);
-	cop_wire_record config = { .time = 2, .text = "", .models = set.data, .models_length = set.length };
-	put(&b, COP_WIRE_RECORD_CONFIG, &config);
+	put_arms(&b, model, ARMS + 2);
 	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
 	close_book(&b);
-	cop_bytes_fini(&set);
 	cop_event_reader *reader = open_history(&plain);
 	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
 	assert_true(event.mask == NULL || event.arms == ARMS);
@@ -676,17 +682,11 @@ static void test_configuration_that_changes_a_shape_ends_the_reading(void **stat
 	(void)state;
 	book b;
 	cop_diag diag;
-	cop_bytes set;
-	cop_wire_model model = told("m");
-	cop_bytes_init(&set);
+	const cop_wire_model model = told("m");
 	open_book(&b, 1, &model, 1);
 	put_decision(&b, 1, 1);
-	model.arms = ARMS - 1;
-	assert_int_equal(cop_wire_models_put(&set, &model, 1, 65536), 1);
-	cop_wire_record config = { .time = 2, .text = "", .models = set.data, .models_length = set.length };
-	put(&b, COP_WIRE_RECORD_CONFIG, &config);
+	put_arms(&b, model, ARMS - 1);
 	close_book(&b);
-	cop_bytes_fini(&set);
 	assert_int_equal(failure(&plain, &diag), COP_ESHAPE);
 	assert_non_null(strstr(diag.message, "record 2 "));
 	assert_non_null(strstr(diag.message, "arms 3"));
