@@ -259,6 +259,8 @@ static cop_err record_feedback(
 	record.has_x = feedback->has_x;
 	record.candidate = &feedback->candidate;
 	record.candidates = feedback->has_x && feedback->has_c ? 1 : 0;
+	if (feedback->has_x)
+		record.unit = feedback->unit;
 	record.a = placed(feedback);
 	record.p = feedback->has_p ? feedback->p : 1.0;
 	record.losses = feedback->losses;

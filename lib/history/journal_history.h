@@ -98,6 +98,7 @@ typedef struct cop_journal_history_counts {
 	uint64_t unjoined;   /* feedback that was learned, of decisions that the journal no longer has */
 	uint64_t ignored;    /* feedback that was duplicate, late or unknown */
 	uint64_t held;       /* left out by leave_held */
+	uint64_t forgotten;  /* records that were erased */
 	uint64_t gave_way;   /* at waiting_max or waiting_bytes: their feedback comes to be unjoined */
 	uint64_t bad;        /* records and events given as COP_EFORMAT */
 } cop_journal_history_counts;

@@ -58,6 +58,8 @@ void cop_model_record_decision(
 	record->rev = decision->rev;
 	record->defer = context->defer;
 	record->owner = context->owner;
+	if (context->unit != NULL)
+		record->unit = *context->unit;
 	record_maker(&model->made_by, record);
 	record->predictions = (unsigned)cop_learner_predictions(learner);
 	memcpy(record->prediction, decision->prediction, sizeof record->prediction);
@@ -241,6 +243,16 @@ static cop_err apply_expiry(cop_model *model, const cop_wire_record *r)
 	return COP_OK;
 }
 
+/* Of what was erased nothing is done; other decisions that it ended end all the same. */
+static void apply_forgotten(cop_model *model, const cop_wire_record *r)
+{
+	if (r->settled.count == 0)
+		return;
+	cop_model_settle_all(model, &r->settled, false, r->time);
+	cop_model_settle_all(model, &r->settled, true, r->time);
+	cop_model_forget_old(model, r->time);
+}
+
 cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_wire_record *record)
 {
 	cop_err err = COP_OK;
@@ -260,6 +272,9 @@ cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_w
 		break;
 	case COP_WIRE_RECORD_UNHEARD:
 		return cop_model_unheard(model, &record->id, NULL) ? COP_OK : COP_EINVAL;
+	case COP_WIRE_RECORD_FORGOTTEN:
+		apply_forgotten(model, record);
+		break;
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
 		break;

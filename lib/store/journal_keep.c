@@ -158,17 +158,7 @@ static cop_err write_compressed(int from, const paths *p, uint8_t *chunk, cop_di
 		err = cop_stream_close(stream, diag);
 	else
 		cop_stream_free(stream);
-	if (err != COP_OK)
-		return err;
-	struct stat status;
-	int fd = open(p->temporary, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return cop_journal_segment_refused(p->temporary, "cannot be opened", diag);
-	if (fstat(from, &status) != 0 || fchmod(fd, status.st_mode & 0777) != 0 ||
-	        futimens(fd, (struct timespec[]){ status.st_mtim, status.st_mtim }) != 0 || fsync(fd) != 0)
-		err = cop_journal_segment_refused(p->temporary, "cannot be synced", diag);
-	(void)close(fd);
-	return err;
+	return err == COP_OK ? cop_journal_segment_settle(p->temporary, from, diag) : err;
 }
 
 static cop_err compare(int from, const paths *p, uint8_t *chunk, cop_diag *diag)

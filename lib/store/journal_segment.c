@@ -13,6 +13,7 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "store/journal_wipe.h"
 #include "store/unreleased.h"
 
 #define DIGITS     20
@@ -355,7 +356,7 @@ cop_err cop_journal_segment_find(
 	return err;
 }
 
-cop_err cop_journal_segment_drop_temporary(const char *folder, cop_diag *diag)
+cop_err cop_journal_segment_drop_temporary(const char *folder, uint64_t below, cop_diag *diag)
 {
 	DIR *dir = opendir(folder);
 	if (dir == NULL)
@@ -365,13 +366,27 @@ cop_err cop_journal_segment_drop_temporary(const char *folder, cop_diag *diag)
 	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
 		uint64_t base;
 		const char *ending = parse_name(entry->d_name, &base);
-		if (ending == NULL || strncmp(ending, ".tmp", 4) != 0)
+		if (ending == NULL || strncmp(ending, ".tmp", 4) != 0 || base >= below)
 			continue;
-		if (unlinkat(dirfd(dir), entry->d_name, 0) != 0 && errno != ENOENT && err == COP_OK)
+		if (!cop_journal_wipe_file(dirfd(dir), entry->d_name) && err == COP_OK)
 			err = cop_journal_segment_refused(folder, "an unfinished segment cannot be removed", diag);
 	}
 	if (err == COP_OK && errno != 0)
 		err = cop_journal_segment_refused(folder, "the folder cannot be read", diag);
 	(void)closedir(dir);
+	return err;
+}
+
+cop_err cop_journal_segment_settle(const char *path, int from, cop_diag *diag)
+{
+	struct stat status;
+	cop_err err = COP_OK;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return cop_journal_segment_refused(path, "cannot be opened", diag);
+	if (fstat(from, &status) != 0 || fchmod(fd, status.st_mode & 0777) != 0 ||
+	        futimens(fd, (struct timespec[]){ status.st_mtim, status.st_mtim }) != 0 || fsync(fd) != 0)
+		err = cop_journal_segment_refused(path, "cannot be synced", diag);
+	(void)close(fd);
 	return err;
 }

@@ -96,9 +96,12 @@ COP_CHECK cop_err cop_journal_list(const char *folder, cop_journal_file **files,
 COP_CHECK cop_err cop_journal_segment_find(
         const char *path, char **folder, cop_journal_file **files, size_t *count, cop_diag *diag);
 
-/* Removes what a crash left of segments that were being made. The folder's only writer calls it. COP_ENOTFOUND,
- * COP_EIO. */
-COP_CHECK cop_err cop_journal_segment_drop_temporary(const char *folder, cop_diag *diag);
+/* Removes, overwritten, what a crash left of segments with a base below `below` that were being made. The folder's
+ * only writer calls it, or one who knows that the writer is making none of these. COP_ENOTFOUND, COP_EIO. */
+COP_CHECK cop_err cop_journal_segment_drop_temporary(const char *folder, uint64_t below, cop_diag *diag);
+
+/* Gives the file at `path` the permissions and the time of the last change of the open file `from`, and syncs it. */
+COP_CHECK cop_err cop_journal_segment_settle(const char *path, int from, cop_diag *diag);
 
 /* Fills *diag from errno: COP_ENOTFOUND for ENOENT, COP_EFULL for ENOSPC and EDQUOT, else COP_EIO. */
 cop_err cop_journal_segment_refused(const char *source, const char *what, cop_diag *diag);

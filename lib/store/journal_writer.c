@@ -232,7 +232,7 @@ static cop_err start(cop_journal_writer *writer, uint64_t next, cop_diag *diag)
 		err = settle_newest(writer, &files[count - 1], diag);
 	cop_mem_free(files);
 	if (err == COP_OK)
-		err = cop_journal_segment_drop_temporary(writer->path, diag);
+		err = cop_journal_segment_drop_temporary(writer->path, UINT64_MAX, diag);
 	if (err == COP_OK)
 		err = begin_segment(writer, next, diag);
 	return err;

@@ -5,9 +5,9 @@
 
 #include "wire/wire_put.h"
 
-enum { ID, LOSS, X, C, A, P, Y, SRC, N, SEQ, KEYS };
+enum { ID, LOSS, X, C, A, P, Y, UNIT, SRC, N, SEQ, KEYS };
 
-static const char *const names[KEYS] = { "id", "loss", "x", "c", "a", "p", "y", "src", "n", "seq" };
+static const char *const names[KEYS] = { "id", "loss", "x", "c", "a", "p", "y", "unit", "src", "n", "seq" };
 
 static cop_err read_pair(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
 {
@@ -119,6 +119,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return cop_wire_read_p(cursor, &out->p, fault);
 	case Y:
 		return read_y(cursor, out, fault);
+	case UNIT:
+		return cop_wire_keys_read_id(cursor, "unit", &out->unit, fault);
 	case SRC:
 		return cop_wire_read_src(cursor, &out->source, fault);
 	case N:
@@ -193,6 +195,10 @@ void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, 
 		cop_wire_put_key_double(bytes, "p", feedback->p);
 	if (feedback->has_y)
 		cop_wire_put_key_double(bytes, "y", feedback->y);
+	if (feedback->unit.kind != 0) {
+		cop_wire_put_text(bytes, "unit");
+		cop_wire_id_put(bytes, &feedback->unit);
+	}
 	cop_wire_source_put(bytes, &feedback->source);
 	cop_wire_seq_put(bytes, &feedback->seq);
 	cop_wire_put_map_close(bytes, map);

@@ -1,5 +1,5 @@
-/* wire/wire_feedback.h: a feedback `{id, loss, x?, c?, a?, p?, y?, src?, n?, seq?}`, the body of feedback and of
- * feedback streams.
+/* wire/wire_feedback.h: a feedback `{id, loss, x?, c?, a?, p?, y?, unit?, src?, n?, seq?}`, the body of
+ * feedback and of feedback streams.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
 #ifndef COP_WIRE_WIRE_FEEDBACK_H
@@ -21,6 +21,7 @@ typedef struct cop_wire_feedback {
 	double p; /* in (0, 1] */
 	bool has_y;
 	double y;
+	cop_event_id unit; /* whom self-contained feedback is of; kind 0: not told */
 	cop_wire_source source; /* borrowed from the message */
 	cop_wire_seq seq;
 } cop_wire_feedback;

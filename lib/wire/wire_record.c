@@ -33,11 +33,12 @@ enum {
 	OWN,
 	OWNER,
 	SPLIT,
+	UNIT,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -68,6 +69,7 @@ static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, b
 	case COP_WIRE_RECORD_CONFIG:
 		return 1u << TIME | 1u << TEXT;
 	case COP_WIRE_RECORD_PROMOTION:
+	case COP_WIRE_RECORD_FORGOTTEN:
 		return 1u << MODEL | 1u << TIME;
 	}
 	return 0;
@@ -171,6 +173,10 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 	if (r->id.kind != 0) {
 		cop_wire_put_text(bytes, "id");
 		cop_wire_id_put(bytes, &r->id);
+	}
+	if (r->unit.kind != 0) {
+		cop_wire_put_text(bytes, names[UNIT]);
+		cop_wire_id_put(bytes, &r->unit);
 	}
 	if (r->has_x) {
 		cop_wire_put_text(bytes, "x");
@@ -352,6 +358,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->model, &out->model_length), names[which]);
 	case ID:
 		return cop_wire_read_id(cursor, &out->id, keys->fault);
+	case UNIT:
+		return cop_wire_keys_read_id(cursor, names[which], &out->unit, keys->fault);
 	case X:
 		out->has_x = true;
 		return cop_wire_features_read(cursor, shape, workspace, &out->x, keys->fault);

@@ -24,6 +24,7 @@ typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_CONFIG = 5,     /* the configuration from here on */
 	COP_WIRE_RECORD_PROMOTION = 6,  /* what became of a challenger (online/model_shadow.h) */
 	COP_WIRE_RECORD_UNHEARD = 7,    /* no subscriber was given the action of a waiting decision */
+	COP_WIRE_RECORD_FORGOTTEN = 8,  /* what it was of was erased (history/forget.h); what it ended beside remains */
 } cop_wire_record_type;
 
 /* What a promotion record is of. */
@@ -55,6 +56,7 @@ typedef struct cop_wire_record {
 	size_t model_length;
 	double time;
 	cop_event_id id; /* decision, feedback, activation, unheard */
+	cop_event_id unit; /* whom a decision, or self-contained feedback, is of; kind 0: not told */
 	cop_row x;       /* decision; feedback that is self-contained */
 	bool has_x;
 	const cop_row *candidate; /* of a model that ranks. Decision: all; self-contained feedback: the played one */
@@ -81,7 +83,7 @@ typedef struct cop_wire_record {
 	unsigned losses;
 	cop_wire_result result; /* feedback, activation */
 	bool joined;            /* self-contained feedback: its decision waited, with this action, and was learned of */
-	cop_wire_settled settled; /* decision, feedback, activation, expiry */
+	cop_wire_settled settled; /* decision, feedback, activation, expiry, forgotten */
 	uint64_t count;           /* challenge: the number of the challenger's file */
 	cop_wire_promotion promotion;
 	uint32_t crc;     /* challenge: CRC32C of the file's body */

@@ -119,9 +119,9 @@ static void put_records(cop_bytes *bytes, unsigned form, input *in)
 	cop_bytes_init(&body);
 	for (uint64_t sequence = 1; in->at < in->end; sequence++) {
 		unsigned kind = take(in);
-		unsigned type = 1 + (kind >> 1) % (COP_WIRE_RECORD_UNHEARD + 1);
+		unsigned type = 1 + (kind >> 1) % COP_WIRE_RECORD_FORGOTTEN;
 		cop_bytes_clear(&body);
-		if (kind & 1 && type <= COP_WIRE_RECORD_UNHEARD) {
+		if (kind & 1 && type <= COP_WIRE_RECORD_FORGOTTEN) {
 			put_right(&body, (cop_wire_record_type)type, form, in, &now);
 		} else {
 			size_t length = take(in);

@@ -34,8 +34,9 @@ static const char usage_text[] =
         "                  dump: records of these sequence numbers\n"
         "  --model NAME    dump: records of this model\n"
         "  --type TYPE     dump: decision, feedback, expiry, activation, config,\n"
-        "                  promotion or unheard\n"
-        "  --id ID         dump: records of this decision\n";
+        "                  promotion, unheard or forgotten\n"
+        "  --id ID         dump: records of this decision\n"
+        "  --unit UNIT     dump: records that name this unit\n";
 
 typedef struct verb_row {
 	const char *name;
@@ -168,6 +169,7 @@ static const cop_option rows[] = {
 	{ "model", COP_OPTION_TEXT, OF(model), .groups = FILTER },
 	{ "type", COP_OPTION_WORD, OF(type), 1, .words = cop_journal_view_types, .groups = FILTER },
 	{ "id", COP_OPTION_TEXT, OF(id), .groups = FILTER },
+	{ "unit", COP_OPTION_TEXT, OF(unit), .groups = FILTER },
 	{ .name = NULL },
 };
 
@@ -187,7 +189,7 @@ static bool check(const verb_row *verb, int folders, bool filters)
 		cop_command_complain(NAME, "%s: expected %s (coppice journal --help)", verb->name,
 		        verb->folders == 1 ? "one FOLDER" : "FOLDER and OUT");
 	else if (filters && !verb->filters)
-		cop_command_complain(NAME, "--from, --to, --model, --type and --id go with dump");
+		cop_command_complain(NAME, "--from, --to, --model, --type, --id and --unit go with dump");
 	else
 		return true;
 	return false;

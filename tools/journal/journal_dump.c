@@ -26,11 +26,16 @@ static bool wanted(const cop_journal_request *r, const cop_journal_record *recor
 	if (r->model != NULL && (view->model == NULL || view->model_length != strlen(r->model) ||
 	                                memcmp(view->model, r->model, view->model_length) != 0))
 		return false;
-	return r->id == NULL || cop_journal_view_id_is(&view->id, r->id);
+	return (r->id == NULL || cop_journal_view_id_is(&view->id, r->id)) &&
+	       (r->unit == NULL || cop_journal_view_id_is(&view->unit, r->unit));
 }
 
 static void print_notes(const cop_journal_view *view)
 {
+	char unit[COP_JOURNAL_VIEW_ID];
+	cop_journal_view_id(&view->unit, unit);
+	if (view->unit.kind != 0)
+		(void)printf(" unit=%s", unit);
 	if (view->deferred)
 		(void)fputs(" deferred", stdout);
 	if (view->has_own)

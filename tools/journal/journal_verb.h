@@ -22,6 +22,7 @@ typedef struct cop_journal_request {
 	uint64_t from, to; /* dump: sequence numbers */
 	const char *model; /* dump: NULL: all */
 	const char *id;    /* dump: NULL: all */
+	const char *unit;  /* dump: NULL: all */
 	unsigned type;     /* dump: 0: all */
 } cop_journal_request;
 

@@ -14,9 +14,9 @@
 #include "wire/wire_record.h"
 
 const char *const cop_journal_view_types[] = { "decision", "feedback", "expiry", "activation", "config", "promotion",
-	"unheard", NULL };
+	"unheard", "forgotten", NULL };
 _Static_assert(sizeof cop_journal_view_types / sizeof *cop_journal_view_types == COP_JOURNAL_VIEW_TYPES &&
-                       COP_WIRE_RECORD_UNHEARD + 1 == COP_JOURNAL_VIEW_TYPES,
+                       COP_WIRE_RECORD_FORGOTTEN + 1 == COP_JOURNAL_VIEW_TYPES,
         "every type has a name");
 
 /* ---- fields ---- */
@@ -53,6 +53,8 @@ static cop_err read_field(cop_wire_cursor *cursor, const char *key, size_t lengt
 		return read_number(cursor, &out->time, &out->has_time);
 	if (is_key(key, length, "id"))
 		return cop_wire_read_id(cursor, &out->id, NULL);
+	if (is_key(key, length, "unit"))
+		return cop_wire_keys_read_id(cursor, "unit", &out->unit, NULL);
 	if (is_key(key, length, "p"))
 		return read_number(cursor, &out->p, &out->has_p);
 	if (is_key(key, length, "o"))

@@ -17,7 +17,7 @@
 /* The names of the record types, in the order of their numbers, from 1 on; NULL at the end. */
 extern const char *const cop_journal_view_types[];
 /* Above the last number that has a name. */
-#define COP_JOURNAL_VIEW_TYPES 8
+#define COP_JOURNAL_VIEW_TYPES 9
 
 typedef struct cop_journal_view {
 	bool malformed;    /* the body is no map, or a field has the wrong type; the other members are then undefined */
@@ -25,7 +25,7 @@ typedef struct cop_journal_view {
 	size_t model_length;
 	bool has_time, has_arm, has_value, has_p, has_own, has_count;
 	double time;     /* seconds since 1970 */
-	cop_event_id id; /* kind 0: none */
+	cop_event_id id, unit; /* kind 0: none */
 	uint64_t arm;
 	double value;
 	double p;

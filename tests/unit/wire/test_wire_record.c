@@ -17,7 +17,7 @@
 
 static const cop_wire_record_type types[] = { COP_WIRE_RECORD_DECISION, COP_WIRE_RECORD_FEEDBACK,
 	COP_WIRE_RECORD_EXPIRY, COP_WIRE_RECORD_ACTIVATION, COP_WIRE_RECORD_CONFIG, COP_WIRE_RECORD_PROMOTION,
-	COP_WIRE_RECORD_UNHEARD };
+	COP_WIRE_RECORD_UNHEARD, COP_WIRE_RECORD_FORGOTTEN };
 
 #define TYPES (sizeof types / sizeof *types)
 
@@ -149,6 +149,8 @@ static void any_decision(sample *s, cop_rng *rng)
 {
 	cop_wire_record *r = &s->record;
 	any_row(s, rng);
+	if (cop_rng_below(rng, 2) != 0)
+		any_id(&r->unit, rng);
 	r->rev = any_word(rng);
 	r->defer = cop_rng_below(rng, 2) != 0;
 	r->predictions = (unsigned)cop_rng_below(rng, COP_WIRE_RECORD_PREDICTIONS + 1);
@@ -182,6 +184,8 @@ static void any_feedback(sample *s, cop_rng *rng)
 	if (cop_rng_below(rng, 2) == 0)
 		return;
 	any_row(s, rng);
+	if (cop_rng_below(rng, 2) != 0)
+		any_id(&r->unit, rng);
 	r->joined = r->result <= COP_WIRE_RECORDED && cop_rng_below(rng, 2) != 0;
 	if (r->values)
 		return;
@@ -211,7 +215,7 @@ static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rn
 	r->model = s->name;
 	r->model_length = 1 + (size_t)cop_rng_below(rng, sizeof s->name);
 	memset(s->name, 'a' + (int)(r->model_length % 26), r->model_length);
-	if (type != COP_WIRE_RECORD_EXPIRY && type != COP_WIRE_RECORD_PROMOTION)
+	if (type != COP_WIRE_RECORD_EXPIRY && type != COP_WIRE_RECORD_PROMOTION && type != COP_WIRE_RECORD_FORGOTTEN)
 		any_id(&r->id, rng);
 	if (type == COP_WIRE_RECORD_DECISION)
 		any_decision(s, rng);
@@ -266,7 +270,7 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_true(same_text(a->model, a->model_length, b->model, b->model_length));
 	assert_true(same_text(a->text, a->text_length, b->text, b->text_length));
 	assert_true(same_bits(a->time, b->time) && same_bits(a->p, b->p) && same_bits(a->y, b->y));
-	assert_true(cop_event_id_equal(&a->id, &b->id));
+	assert_true(cop_event_id_equal(&a->id, &b->id) && cop_event_id_equal(&a->unit, &b->unit));
 	assert_int_equal(a->has_x, b->has_x);
 	if (a->has_x)
 		check_row(&a->x, &b->x);
