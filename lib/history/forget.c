@@ -242,7 +242,8 @@ static void count_own(cop_forget_model *model, const looking *at)
 	model->unheard += at->type == COP_WIRE_RECORD_UNHEARD;
 }
 
-static cop_err take(const cop_forget_plan *plan, side *s, const cop_journal_record *record, const cop_wire_mention *mention)
+static cop_err take(
+        const cop_forget_plan *plan, side *s, const cop_journal_record *record, const cop_wire_mention *mention)
 {
 	looking at = { plan, s, (uint32_t)find_model(s, mention), record->type, record->sequence, mention };
 	cop_err err = plan->unit && is_whole(record->type, mention) ? note_span(s, &at) : COP_OK;
@@ -281,8 +282,7 @@ static cop_err take_record(cop_forget_plan *plan, const cop_journal_record *reco
 }
 
 /* Where to begin: the record to go on with, or the oldest there is. */
-static cop_err open_reader(
-        const cop_forget_plan *plan, const char *folder, cop_journal_reader **out, cop_diag *diag)
+static cop_err open_reader(const cop_forget_plan *plan, const char *folder, cop_journal_reader **out, cop_diag *diag)
 {
 	cop_err err = cop_journal_reader_open(folder, plan->next, true, out, diag);
 	return err == COP_ENOTFOUND && plan->next > 0 ? cop_journal_reader_open(folder, 0, true, out, diag) : err;
@@ -313,8 +313,8 @@ cop_err cop_forget_scan(cop_forget_plan *plan, const char *folder, uint64_t up_t
 
 /* ---- the edit ---- */
 
-static cop_err put_edited(const looking *at, bool forgotten, const cop_journal_record *record, cop_bytes *room,
-        cop_journal_record *out)
+static cop_err put_edited(
+        const looking *at, bool forgotten, const cop_journal_record *record, cop_bytes *room, cop_journal_record *out)
 {
 	looking seen = *at;
 	cop_bytes_clear(room);
@@ -375,8 +375,8 @@ static cop_err check_closed(const cop_forget_plan *plan, const char *folder, cop
 	cop_err err = cop_journal_list(folder, &files, &count, diag);
 	if (err == COP_OK && count > 0 && cop_forget_last(plan) >= files[count - 1].base) {
 		cop_diag_of(diag, folder,
-		        "record %" PRIu64
-		        ", which is to be erased, is in the newest segment; expected that another one was begun behind it",
+		        "record %" PRIu64 " is to be erased and in the newest segment; expected one that was begun "
+		        "behind it",
 		        cop_forget_last(plan));
 		err = COP_EINVAL;
 	}
@@ -384,8 +384,7 @@ static cop_err check_closed(const cop_forget_plan *plan, const char *folder, cop
 	return err;
 }
 
-cop_err cop_forget_erase(
-        const cop_forget_plan *plan, const char *folder, cop_journal_rewritten *done, cop_diag *diag)
+cop_err cop_forget_erase(const cop_forget_plan *plan, const char *folder, cop_journal_rewritten *done, cop_diag *diag)
 {
 	erasing e = { .plan = plan };
 	const cop_journal_editor editor = { edit, &e };

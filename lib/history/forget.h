@@ -15,9 +15,9 @@
 #include "wire/wire_record.h"
 
 typedef struct cop_forget_whom {
-	bool unit;          /* name is a unit's; else a decision's id */
-	cop_event_id name;  /* kind 0: whom text names */
-	const char *text;   /* a text, or, where no record has that, a whole number; borrowed */
+	bool unit;         /* name is a unit's; else a decision's id */
+	cop_event_id name; /* kind 0: whom text names */
+	const char *text;  /* a text, or, where no record has that, a whole number; borrowed */
 	const char *model; /* stored name; NULL: all models; borrowed */
 } cop_forget_whom;
 
@@ -26,7 +26,7 @@ typedef struct cop_forget_model {
 	char name[COP_WIRE_RECORD_MODEL + 1];
 	uint64_t first, last; /* sequence numbers of the first and last record concerned */
 	uint64_t decisions, feedback, activations, unheard;
-	uint64_t endings; /* of the unit's decisions, listed in other records */
+	uint64_t endings;             /* of the unit's decisions, listed in other records */
 	double first_time, last_time; /* of the records that are the unit's, seconds since 1970 */
 } cop_forget_model;
 

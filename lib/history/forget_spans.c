@@ -28,7 +28,8 @@ static cop_err grow(cop_forget_spans *spans)
 	if (room > UINT32_MAX)
 		return COP_ENOMEM;
 	uint32_t *buckets = cop_mem_alloc(room, sizeof *buckets);
-	cop_forget_span *items = buckets == NULL ? NULL : cop_mem_resize(spans->items, spans->room, room, sizeof *items);
+	cop_forget_span *items =
+	        buckets == NULL ? NULL : cop_mem_resize(spans->items, spans->room, room, sizeof *items);
 	if (items == NULL) {
 		cop_mem_free(buckets);
 		return COP_ENOMEM;
@@ -68,8 +69,7 @@ cop_forget_span *cop_forget_spans_older(const cop_forget_spans *spans, const cop
 	return follow(spans, span->next, span->hash, span->model, &span->id);
 }
 
-cop_err cop_forget_spans_add(
-        cop_forget_spans *spans, uint32_t model, const cop_event_id *id, uint64_t from)
+cop_err cop_forget_spans_add(cop_forget_spans *spans, uint32_t model, const cop_event_id *id, uint64_t from)
 {
 	cop_err err = spans->count == spans->room ? grow(spans) : COP_OK;
 	if (err != COP_OK)

@@ -32,7 +32,6 @@ cop_forget_span *cop_forget_spans_find(const cop_forget_spans *spans, uint32_t m
 /* The next older one of the same id; NULL: none. */
 cop_forget_span *cop_forget_spans_older(const cop_forget_spans *spans, const cop_forget_span *span);
 /* A span from the record on. COP_ENOMEM, also when there are 2^32. */
-COP_CHECK cop_err cop_forget_spans_add(
-        cop_forget_spans *spans, uint32_t model, const cop_event_id *id, uint64_t from);
+COP_CHECK cop_err cop_forget_spans_add(cop_forget_spans *spans, uint32_t model, const cop_event_id *id, uint64_t from);
 
 #endif

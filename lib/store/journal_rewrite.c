@@ -18,8 +18,8 @@
 #define BATCH ((size_t)1 << 20)
 
 typedef struct rewrite {
-	const char *path; /* of the folder */
-	int folder;       /* the same, open */
+	const char *path;                 /* of the folder */
+	int folder;                       /* the same, open */
 	const cop_journal_editor *editor; /* NULL: nothing is changed */
 	cop_journal_file file;
 	uint64_t limit; /* base of the segment behind it */
@@ -52,14 +52,19 @@ static cop_err refused(const rewrite *r, const char *what)
 /* ---- what becomes of it ---- */
 
 /* The next record and what it is to be. COP_EEND: none. */
-static cop_err next(rewrite *r, cop_journal_walk *walk, cop_journal_record *record, cop_journal_record *out, bool *edited)
+static cop_err next(
+        rewrite *r, cop_journal_walk *walk, cop_journal_record *record, cop_journal_record *out, bool *edited)
 {
 	cop_err err = cop_journal_walk_next(walk, record, r->diag);
 	if (err != COP_OK)
 		return err;
 	*out = *record;
 	*edited = false;
-	return r->editor == NULL ? COP_OK : r->editor->edit(r->editor->context, record, out, edited);
+	if (r->editor != NULL)
+		err = r->editor->edit(r->editor->context, record, out, edited);
+	if (err != COP_OK)
+		cop_diag_of(r->diag, r->path, "%s", cop_err_text(err));
+	return err;
 }
 
 /* Behind the last record that counts only marks may be. COP_EEND: so it is. */
@@ -69,8 +74,10 @@ static cop_err find_rest(cop_journal_walk *walk, cop_diag *diag)
 	cop_err err;
 	while ((err = cop_journal_scan_frame(&walk->scan, &frame)) == COP_OK && frame.type == COP_JOURNAL_MARK)
 		cop_journal_scan_pass(&walk->scan, &frame);
-	if (err != COP_OK && err != COP_EEND && err != COP_EFORMAT)
+	if (err == COP_ENOMEM)
 		cop_journal_walk_diag(walk, walk->scan.offset, cop_err_text(err), diag);
+	else if (err == COP_EIO)
+		cop_journal_walk_diag(walk, walk->scan.offset, cop_stream_diag(walk->scan.stream)->message, diag);
 	return err == COP_EFORMAT ? COP_OK : err;
 }
 
@@ -317,8 +324,8 @@ static cop_err rewrite_closed(rewrite *r, uint64_t last, cop_journal_rewritten *
 	return err;
 }
 
-cop_err cop_journal_rewrite(const char *folder, uint64_t last, const cop_journal_editor *editor,
-        cop_journal_rewritten *out, cop_diag *diag)
+cop_err cop_journal_rewrite(
+        const char *folder, uint64_t last, const cop_journal_editor *editor, cop_journal_rewritten *out, cop_diag *diag)
 {
 	rewrite r = { .path = folder, .editor = editor, .diag = diag };
 	*out = (cop_journal_rewritten){ 0 };

@@ -21,7 +21,7 @@ typedef struct cop_wire_feedback {
 	double p; /* in (0, 1] */
 	bool has_y;
 	double y;
-	cop_event_id unit; /* whom self-contained feedback is of; kind 0: not told */
+	cop_event_id unit;      /* whom self-contained feedback is of; kind 0: not told */
 	cop_wire_source source; /* borrowed from the message */
 	cop_wire_seq seq;
 } cop_wire_feedback;

@@ -55,9 +55,9 @@ typedef struct cop_wire_record {
 	const char *model; /* borrowed, not terminated */
 	size_t model_length;
 	double time;
-	cop_event_id id; /* decision, feedback, activation, unheard */
+	cop_event_id id;   /* decision, feedback, activation, unheard */
 	cop_event_id unit; /* whom a decision, or self-contained feedback, is of; kind 0: not told */
-	cop_row x;       /* decision; feedback that is self-contained */
+	cop_row x;         /* decision; feedback that is self-contained */
 	bool has_x;
 	const cop_row *candidate; /* of a model that ranks. Decision: all; self-contained feedback: the played one */
 	size_t candidates;

@@ -24,7 +24,7 @@ typedef struct cop_journal_view {
 	const char *model; /* borrowed, not terminated; NULL: the record is of none */
 	size_t model_length;
 	bool has_time, has_arm, has_value, has_p, has_own, has_count;
-	double time;     /* seconds since 1970 */
+	double time;           /* seconds since 1970 */
 	cop_event_id id, unit; /* kind 0: none */
 	uint64_t arm;
 	double value;

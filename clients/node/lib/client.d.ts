@@ -53,6 +53,7 @@ export interface SelfContained {
   a?: Arm;
   p?: number;
   y?: number;
+  unit?: Id;
 }
 
 export type Outcome = 'applied' | 'recorded' | 'duplicate' | 'late' | 'unknown';

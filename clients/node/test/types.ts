@@ -8,7 +8,7 @@ export async function allowed(): Promise<void> {
   const result: Result = await client.feedback('m', action.id, [0, 1], { x: [1], a: 0, p: 0.5 }, { retry: 100 });
   const place: number | undefined = ranked.order?.[0];
   if (result.result === 'applied' && place === 0) await client.activate('m', action.id);
-  await client.feedback('m', 1, 0, { x: [1], a: 'left', p: 0.5 });
+  await client.feedback('m', 1, 0, { x: [1], a: 'left', p: 0.5, unit: 'somebody' });
   const name: string | undefined = (await client.decide('m', { id: 1, x: [1], mask: ['left', 'right'] })).arm;
   const by: 'holdout' | 'conservative' | undefined = (await client.decide('m', { id: 2, x: [1], unit: 'somebody', a: 0, p: 1 })).by;
   if (by === undefined) console.log(client.daemonVersion?.length);

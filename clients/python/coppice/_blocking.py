@@ -94,12 +94,13 @@ class Client:
         p: Optional[float] = None,
         y: Optional[float] = None,
         c: Optional[Features] = None,
+        unit: Optional[Id] = None,
         repeats: bool = True,
         timeout: Optional[float] = None,
     ) -> Result:
-        """What came of a decision: smaller losses are better. With x, p and a (c, y) it is self-contained. repeats:
-        False for models with `reward = "sum"`, where a feedback that is sent twice counts twice."""
-        body = _messages.feedback(id, loss, {"x": x, "a": a, "p": p, "y": y, "c": c})
+        """What came of a decision: smaller losses are better. With x, p and a (c, y) it is self-contained, of the
+        unit. repeats: False for models with `reward = "sum"`, where a feedback that is sent twice counts twice."""
+        body = _messages.feedback(id, loss, {"x": x, "a": a, "p": p, "y": y, "c": c, "unit": unit})
         return Result(self._ask(Request(b"feedback", model, body, timeout, repeats)))
 
     def reward(self, model: str, id: Id, reward: float, *, timeout: Optional[float] = None) -> Result:

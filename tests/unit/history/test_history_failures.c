@@ -2,14 +2,15 @@
  * (support_fail.h). */
 #include "support.h"
 
+#include "history/forget.h"
 #include "history_fixture.h"
 #include "support_fail.h"
 
 static cop_journal_history_settings settings;
 
-/* Two models; of "m": decisions that are answered, deferred, unheard, evicted, answered twice or not at all, windows
+/* The number of the record that would come next. Two models; of "m": decisions that are answered, deferred, unheard, evicted, answered twice or not at all, windows
  * that end, a configuration, and feedback that holds all it needs. */
-static void write_everything(void)
+static uint64_t write_everything(void)
 {
 	book b;
 	float room[FEATURES];
@@ -41,6 +42,7 @@ static void write_everything(void)
 	put_decision(&b, 160.0, 300);
 	put_feedback(&b, 161.0, 300, 1.0, COP_WIRE_APPLIED);
 	close_book(&b);
+	return b.next;
 }
 
 static cop_err read_events(void *context, cop_diag *diag)
@@ -83,7 +85,7 @@ static void test_events_under_every_failure_end_with_its_error(void **state)
 		.tolerated = OPEN | COP_TEST_IO_READ | COP_TEST_IO_CLOSE, .allocations = 60, .failures = 12 };
 	const cop_test_attempt intact = { "intact", NULL, read_events, check_events, COP_EEND, .calls = OTHERS,
 		.tolerated = OPEN | COP_TEST_IO_READ | COP_TEST_IO_CLOSE, .allocations = 60, .failures = 12 };
-	write_everything();
+	(void)write_everything();
 	settings = (cop_journal_history_settings){ .model = "m", .unanswered = true };
 	cop_test_fail_each(&whole, &events);
 	settings.unanswered = false;
@@ -92,10 +94,49 @@ static void test_events_under_every_failure_end_with_its_error(void **state)
 	cop_test_fail_each(&intact, &events);
 }
 
+static cop_err forget(void *context, cop_diag *diag)
+{
+	cop_journal_rewritten done;
+	cop_forget_plan *plan;
+	cop_forget_whom whom = { .unit = false };
+	(void)context;
+	cop_event_id_from_unsigned(&whom.name, 3);
+	cop_err err = cop_forget_plan_new(&whom, &plan);
+	if (err != COP_OK) {
+		cop_diag_message(diag, "%s", cop_err_text(err));
+		return err;
+	}
+	err = cop_forget_scan(plan, folder, UINT64_MAX, diag);
+	if (err == COP_OK)
+		err = cop_forget_erase(plan, folder, &done, diag);
+	cop_forget_plan_free(plan);
+	return err;
+}
+
+static void write_and_close(void *context)
+{
+	book b;
+	(void)context;
+	empty_folder();
+	open_book(&b, write_everything(), NULL, 0);
+	close_book(&b);
+}
+
+static void test_forgetting_under_every_failure_ends_with_its_error(void **state)
+{
+	(void)state;
+	const cop_test_attempt attempt = { "forget", write_and_close, forget, NULL, COP_OK,
+		.calls = COP_TEST_IO_RENAME | COP_TEST_IO_LIST | COP_TEST_IO_MODE,
+		.tolerated = COP_TEST_IO_EVERY & ~(unsigned)(COP_TEST_IO_RENAME | COP_TEST_IO_LIST | COP_TEST_IO_MODE),
+		.allocations = 30, .failures = 12 };
+	cop_test_fail_each(&attempt, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_events_under_every_failure_end_with_its_error),
+		TEST(test_forgetting_under_every_failure_ends_with_its_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -368,7 +368,7 @@ static void test_journal_torn_header_that_cannot_be_removed_is_an_error(void **s
 	assert_true(tail.torn && tail.next_sequence == 10);
 	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 	assert_int_equal(cop_journal_keep_cut_tail("/nonexistent", &tail, NULL), COP_ENOTFOUND);
-	assert_int_equal(cop_journal_segment_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_segment_drop_temporary("/nonexistent", UINT64_MAX, NULL), COP_ENOTFOUND);
 	check_whole(1, 9);
 }
 

@@ -223,8 +223,8 @@ static void test_rewrite_with_any_call_failing_can_be_done_again(void **state)
 			cop_journal_rewritten done;
 			cop_diag diag = { .message = "" };
 			write_all(variant % 3);
-			cop_test_io_fail(COP_TEST_IO_EVERY & ~(unsigned)COP_TEST_IO_CLOSE, n, variant > 2,
-			        codes[variant > 2]);
+			cop_test_io_fail(
+			        COP_TEST_IO_EVERY & ~(unsigned)COP_TEST_IO_CLOSE, n, variant > 2, codes[variant > 2]);
 			cop_err err = cop_journal_rewrite(folder, LAST, &editor, &done, &diag);
 			failed = cop_test_io_failed();
 			cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
@@ -279,8 +279,7 @@ static void test_rewrite_killed_at_any_call_leaves_each_segment_whole(void **sta
 			ended = rewrite_killed(n);
 			check_all(ended);
 			if (n % 2 == 0) {
-				assert_int_equal(
-				        cop_journal_segment_drop_temporary(folder, UINT64_MAX, NULL), COP_OK);
+				assert_int_equal(cop_journal_segment_drop_temporary(folder, UINT64_MAX, NULL), COP_OK);
 				check_all(ended);
 				(void)finds_secret(&temporary);
 				assert_int_equal(temporary, 0);

@@ -270,18 +270,22 @@ static void test_journal_drop_temporary_removes_those_alone(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "00000000000000000011.journal.tmp", "00000000000000000012.journal.zst.tmp",
-		"00000000000000000013.journal", "11.journal.tmp", "x.tmp" };
+		"00000000000000000013.journal", "11.journal.tmp", "x.tmp", "00000000000000000012.journal.tmp",
+		"00000000000000000011.journal.tmp.old", "00000000000000000011.journal.tmp.zst" };
 	char path[160];
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
 		save(path, "", 0);
 	}
-	assert_int_equal(cop_journal_segment_drop_temporary(folder, NULL), COP_OK);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-		assert_int_equal(access(path, F_OK) == 0, i >= 1);
+	for (uint64_t below = 11; below <= 13; below++) {
+		assert_int_equal(cop_journal_segment_drop_temporary(folder, below, NULL), COP_OK);
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+			(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+			uint64_t base = i == 0 || i > 5 ? 11 : i == 5 ? 12 : UINT64_MAX;
+			assert_int_equal(access(path, F_OK) == 0, base >= below);
+		}
 	}
-	assert_int_equal(cop_journal_segment_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_segment_drop_temporary("/nonexistent", 1, NULL), COP_ENOTFOUND);
 }
 
 static void test_journal_segment_whose_number_is_no_records_is_refused_by_name(void **state)
