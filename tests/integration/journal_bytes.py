@@ -7,8 +7,9 @@ import struct
 
 import msgpack
 
-MARK, DECISION, FEEDBACK, EXPIRY, ACTIVATION, CONFIG, PROMOTION, UNHEARD = range(8)
-TYPES = {1: "decision", 2: "feedback", 3: "expiry", 4: "activation", 5: "config", 6: "promotion", 7: "unheard"}
+MARK, DECISION, FEEDBACK, EXPIRY, ACTIVATION, CONFIG, PROMOTION, UNHEARD, FORGOTTEN = range(9)
+TYPES = {1: "decision", 2: "feedback", 3: "expiry", 4: "activation", 5: "config", 6: "promotion", 7: "unheard",
+         8: "forgotten"}
 POLYNOMIAL = 0x82F63B78  # Castagnoli, bits reversed
 HEAD = 20  # bytes of a record beside its body
 
@@ -128,6 +129,10 @@ def config(text, t):
 
 def unheard(id, t, model="m"):
     return UNHEARD, body(t=t, m=model, id=id)
+
+
+def forgotten(t, model="m", s=None):
+    return FORGOTTEN, body(t=t, m=model, s=s)
 
 
 def promotion(t, model="m"):

@@ -101,7 +101,8 @@ def test_writer_agrees_with_the_manual():
         (("salvage", "a"), "expected FOLDER and OUT"),
         (("ls", "a", "--model", "m"), "go with dump"),
         (("verify", "a", "--to", "3"), "go with dump"),
-        (("dump", "a", "--type", "reward"), "one of decision, feedback, expiry, activation, config, promotion, unheard"),
+        (("dump", "a", "--type", "reward"),
+         "one of decision, feedback, expiry, activation, config, promotion, unheard, forgotten"),
         (("dump", "a", "--from", "-1"), "expected a whole number"),
         (("dump", "a", "--from", "1x"), "expected a whole number"),
         (("dump", "a", "--quiet"), "quiet"),
@@ -271,7 +272,7 @@ def test_stat_counts_types_and_models(three):
     assert err == ""
     assert re.search(r"^sequence +1 to 10$", out, re.M) and re.search(r"^torn tail +none$", out, re.M)
     assert re.search(r"^event time +2026-01-01T12:00:00.000001Z to 2026-01-01T12:11:41.000000Z$", out, re.M)
-    assert re.search(r"^m +2 +2 +1 +1 +1 +0$", out, re.M) and re.search(r"^v +1 +1 +0 +0 +0 +0$", out, re.M)
+    assert re.search(r"^m +2 +2 +1 +1 +1 +0 +0$", out, re.M) and re.search(r"^v +1 +1 +0 +0 +0 +0 +0$", out, re.M)
 
 
 def test_stat_tells_a_torn_tail(tmp_path):
@@ -424,7 +425,27 @@ def test_unheard_decisions_are_dumped_and_counted(tmp_path):
     assert sequences(tmp_path, "--id", "lost") == [1, 2]
     assert answer("stat", tmp_path)["models"][0]["unheard"] == 1
     row = next(line for line in journal("stat", tmp_path)[0].splitlines() if line.startswith("m "))
-    assert row.split() == ["m", "1", "0", "0", "0", "0", "1"]
+    assert row.split() == ["m", "1", "0", "0", "0", "0", "1", "0"]
+
+
+def test_units_and_forgotten_records_are_dumped_and_counted(tmp_path):
+    kind, told = j.decision("a", [1.0, 2.0, 3.0], NOON)
+    told = j.body(**msgpack.unpackb(told), unit="person-1728")
+    j.segment(tmp_path, 1, [(kind, told), j.forgotten(NOON + 1), j.forgotten(NOON + 2, s=[["b", 2]])])
+    lines = [line.split() for line in journal("dump", tmp_path)[0].splitlines()]
+    assert lines[0][-1] == "unit=person-1728"
+    assert lines[1] == ["2", "forgotten", "2026-01-01T12:00:01.000000Z", "m", "-", "-", "-", "-"]
+    assert sequences(tmp_path, "--unit", "person-1728") == [1] and sequences(tmp_path, "--unit", "other") == []
+    assert dump(tmp_path, "--type", "forgotten") == [
+        {"sequence": 2, "type": "forgotten", "t": NOON + 1, "m": "m"},
+        {"sequence": 3, "type": "forgotten", "t": NOON + 2, "m": "m", "s": [["b", 2]]},
+    ]
+    assert answer("stat", tmp_path)["models"][0]["forgotten"] == 2
+    row = next(line for line in journal("stat", tmp_path)[0].splitlines() if line.startswith("m "))
+    assert row.split() == ["m", "1", "0", "0", "0", "0", "0", "2"]
+    out = tmp_path / "out"
+    journal("salvage", tmp_path, out)
+    assert [r["type"] for r in dump(out)] == ["decision", "forgotten", "forgotten"]
 
 
 def as_floats(data):
@@ -557,9 +578,9 @@ def test_dump_of_a_malformed_body_tells_it_and_goes_on(body, tmp_path):
 
 def test_dump_of_what_a_later_version_may_add(tmp_path):
     odd = msgpack.packb({"m": "m", "new": {"k": [1, b"\x01"]}, 5: None, "x": b"12345", "e": "text"}, use_bin_type=True)
-    j.segment(tmp_path, 1, [(8, j.body(t=NOON, m="m")), (255, b"\x80")])
-    assert dump(tmp_path) == [{"sequence": 1, "type": 8, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
-    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "8"]
+    j.segment(tmp_path, 1, [(9, j.body(t=NOON, m="m")), (255, b"\x80")])
+    assert dump(tmp_path) == [{"sequence": 1, "type": 9, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
+    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "9"]
     j.segment(tmp_path, 1, [(j.DECISION, odd)])
     (line,) = dump(tmp_path)
     assert line.pop("sequence") == 1 and line.pop("type") == "decision"
