@@ -156,7 +156,7 @@ cop_err cop_reload_apply(
 {
 	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
 	bool added = any_of(changes, COP_CHANGE_ADDS) || any_of(changes, COP_CHANGE_RENEWS);
-	bool others = added || any_of(changes, COP_CHANGE_REMOVES) || any_of(changes, COP_CHANGE_GROWS);
+	bool others = added || any_of(changes, COP_CHANGE_REMOVES);
 	char unknown[COP_CONFIG_UNKNOWN];
 	for (size_t i = 0; cop_config_unknown_model(next, i, unknown); i++)
 		cop_log_line(server->log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);
@@ -169,11 +169,12 @@ cop_err cop_reload_apply(
 	take_clients(server, next, changes);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
-	if (others)
+	if (others || any_of(changes, COP_CHANGE_GROWS))
 		cop_sockets_models_changed(&server->serving.sockets, added);
 	cop_refits_announce(&server->refits);
 	cop_log_set_level(server->log, server->config->log_level);
 	double now = cop_clock_monotonic(), due = now + 1e-6 * (double)server->config->checkpoint_every;
+	/* Further arms come again with the record: their model's state, which may be large, waits for the next one. */
 	server->durable.next_checkpoint = others ? now : fmin(server->durable.next_checkpoint, due);
 	for (size_t i = 0; i < changes->count; i++)
 		cop_log_line(server->log,

@@ -302,6 +302,79 @@ cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t lengt
 	return err;
 }
 
+static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	if (!cop_refit_state_used(&from->refit))
+		return COP_OK;
+	cop_bytes_init(&bytes);
+	cop_refit_state_save(&from->refit, &bytes);
+	cop_err err = bytes.err;
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	if (err == COP_OK)
+		err = cop_refit_state_load(&slot->refit, &cursor);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+static cop_err copy_state(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
+{
+	cop_bytes state;
+	cop_bytes_init(&state);
+	cop_model_slot_save(from, &state);
+	cop_err err = state.err;
+	if (err == COP_OK)
+		err = cop_model_slot_load(slot, state.data, state.length, diag);
+	cop_bytes_fini(&state);
+	return err;
+}
+
+/* The general way is to save and load; of a model that is as the other one but for further arms the state changes hands
+ * at the end, when the one slot follows the other. */
+static cop_err take_over(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	if (!cop_model_inherits(slot->model, from->model))
+		return copy_state(slot, from, diag);
+	slot->heir = true;
+	cop_err err = cop_model_make_room(slot->model, from->model, &why);
+	if (err != COP_OK)
+		cop_diag_message(diag, "model \"%s\": %s", slot->name, reason_of(&why, err));
+	return err;
+}
+
+cop_err cop_model_slot_grow(
+        const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag)
+{
+	cop_err err = cop_model_slot_open_with(config, arms, out, diag);
+	if (err == COP_OK)
+		err = take_over(*out, from, diag);
+	if (err == COP_OK)
+		err = follow_refits(*out, from);
+	if (err != COP_OK) {
+		cop_model_slot_close(*out);
+		*out = NULL;
+		return err;
+	}
+	if (!(*out)->heir)
+		cop_model_slot_settle(*out);
+	return COP_OK;
+}
+
+/* What names mean is the model's where it saves that, and where they have places of their own in it. */
+static void inherit(cop_model_slot *slot, cop_model_slot *from)
+{
+	slot->heir = false;
+	cop_model_inherit(slot->model, from->model);
+	if (from->names_saved || slot->shape.features == 0) {
+		cop_mem_exchange(&slot->shape.naming, &from->shape.naming, sizeof slot->shape.naming);
+		slot->names_saved = from->names_saved;
+		slot->unknown_past = from->unknown_past; /* the naming has counted the others */
+	}
+	cop_model_slot_settle(slot);
+}
+
 void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 {
 	size_t arms = slot->counted_arms < from->counted_arms ? slot->counted_arms : from->counted_arms;
@@ -334,46 +407,8 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 	slot->refit.spent_total = from->refit.spent_total;
 	memcpy(slot->refit.outcomes, from->refit.outcomes, sizeof slot->refit.outcomes);
 	memcpy(slot->refit.promotions, from->refit.promotions, sizeof slot->refit.promotions);
-}
-
-static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from)
-{
-	cop_bytes bytes;
-	cop_cursor cursor;
-	if (!cop_refit_state_used(&from->refit))
-		return COP_OK;
-	cop_bytes_init(&bytes);
-	cop_refit_state_save(&from->refit, &bytes);
-	cop_err err = bytes.err;
-	cop_cursor_init(&cursor, bytes.data, bytes.length);
-	if (err == COP_OK)
-		err = cop_refit_state_load(&slot->refit, &cursor);
-	cop_bytes_fini(&bytes);
-	return err;
-}
-
-cop_err cop_model_slot_grow(
-        const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag)
-{
-	cop_bytes state;
-	cop_bytes_init(&state);
-	cop_model_slot_save(from, &state);
-	cop_err err = state.err;
-	*out = NULL;
-	if (err == COP_OK)
-		err = cop_model_slot_open_with(config, arms, out, diag);
-	if (err == COP_OK)
-		err = cop_model_slot_load(*out, state.data, state.length, diag);
-	if (err == COP_OK)
-		err = follow_refits(*out, from);
-	cop_bytes_fini(&state);
-	if (err != COP_OK) {
-		cop_model_slot_close(*out);
-		*out = NULL;
-		return err;
-	}
-	cop_model_slot_settle(*out);
-	return COP_OK;
+	if (slot->heir)
+		inherit(slot, from);
 }
 
 cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, cop_log *log, cop_diag *diag)

@@ -37,6 +37,7 @@ typedef struct cop_model_slot {
 	const cop_config_model *config;       /* kept; renewed by cop_model_slot_reconfigure */
 	cop_model *model;
 	bool restored;        /* its state comes from a checkpoint */
+	bool heir;            /* its state is another slot's yet, which it is to follow */
 	cop_wire_shape shape; /* its naming is owned; its arm_names are NULL or those below */
 	cop_name_table arm_names;
 	cop_wire_workspace workspace;
@@ -72,11 +73,12 @@ COP_CHECK cop_err cop_model_slot_open(const cop_config_model *config, cop_model_
 COP_CHECK cop_err cop_model_slot_open_with(
         const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag);
 size_t cop_model_slot_arms(const cop_model_slot *slot); /* 0: it has none */
-/* A slot (config: kept) whose model is as that of another one, which has at most as many arms. Errors of open_with and
- * load. */
+/* A slot (config: kept) whose model is as that of another one, which has at most as many arms; it is for follow, between
+ * the same two events, and until then `from` is as before. Errors of open_with and load. */
 COP_CHECK cop_err cop_model_slot_grow(
         const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag);
-/* The counts and queues of the process, which are no part of the saved state, move from the one to the other. */
+/* The counts and queues of the process, which are no part of the saved state, move from the one to the other, and so does
+ * the state itself where grow left it to that: `from` is only to be closed then. */
 void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from);
 void cop_model_slot_close(cop_model_slot *slot); /* NULL is allowed */
 

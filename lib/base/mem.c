@@ -75,3 +75,15 @@ char *cop_mem_strdup(const char *text)
 }
 
 void cop_mem_free(void *array) { free(array); }
+
+void cop_mem_exchange(void *a, void *b, size_t size)
+{
+	unsigned char *left = a, *right = b, kept[64];
+	for (size_t done = 0; done < size;) {
+		size_t part = size - done < sizeof kept ? size - done : sizeof kept;
+		memcpy(kept, left + done, part);
+		memcpy(left + done, right + done, part);
+		memcpy(right + done, kept, part);
+		done += part;
+	}
+}

@@ -25,4 +25,7 @@ char *cop_mem_strdup(const char *text) __attribute__((malloc, warn_unused_result
 
 void cop_mem_free(void *array);
 
+/* Two objects of that size, which do not overlap, change places. */
+void cop_mem_exchange(void *a, void *b, size_t size);
+
 #endif

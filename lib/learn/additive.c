@@ -511,3 +511,35 @@ cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
 		load_sums(cursor, model->linear_sum + j * model->columns, columns);
 	return cursor->err;
 }
+
+cop_err cop_additive_make_room(cop_additive *model, const cop_additive *from)
+{
+	const cop_additive_settings *set = &model->set, *had = &from->set;
+	bool same = had->inputs == set->inputs && had->sparse == set->sparse && had->outputs <= set->outputs &&
+	            had->trees == set->trees && had->height == set->height && !set->along;
+	return same ? COP_OK : COP_ESHAPE;
+}
+
+static void copy_columns(const cop_additive *model, float *to, const float *values, size_t columns)
+{
+	for (size_t j = 0; j < model->set.inputs; j++)
+		memcpy(to + j * model->columns, values + j * columns, columns * sizeof *to);
+}
+
+void cop_additive_inherit(cop_additive *model, cop_additive *from)
+{
+	const size_t values = from->set.outputs * model->leaves * model->set.trees;
+	model->begun = from->begun;
+	cop_mem_exchange(&model->w, &from->w, sizeof model->w);
+	cop_mem_exchange(&model->w_sum, &from->w_sum, sizeof model->w_sum);
+	cop_mem_exchange(&model->moved, &from->moved, sizeof model->moved);
+	memcpy(model->theta, from->theta, values * sizeof *model->theta);
+	memcpy(model->theta_sum, from->theta_sum, values * sizeof *model->theta_sum);
+	if (from->columns == model->columns) { /* those beyond the outputs are as they began */
+		cop_mem_exchange(&model->linear, &from->linear, sizeof model->linear);
+		cop_mem_exchange(&model->linear_sum, &from->linear_sum, sizeof model->linear_sum);
+		return;
+	}
+	copy_columns(model, model->linear, from->linear, from->columns);
+	copy_columns(model, model->linear_sum, from->linear_sum, from->columns);
+}

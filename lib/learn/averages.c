@@ -160,3 +160,16 @@ cop_err cop_averages_load(cop_averages *a, cop_cursor *cursor)
 	draw_together(a);
 	return COP_OK;
 }
+
+void cop_averages_inherit(cop_averages *a, const cop_averages *from)
+{
+	memset(a->n, 0, a->arms * sizeof *a->n);
+	memset(a->mean, 0, a->arms * sizeof *a->mean);
+	memcpy(a->n, from->n, from->arms * sizeof *a->n);
+	memcpy(a->mean, from->mean, from->arms * sizeof *a->mean);
+	a->variance = from->variance;
+	a->events = from->events;
+	a->centre = from->centre;
+	a->pull = from->pull;
+	draw_together(a);
+}

@@ -37,5 +37,7 @@ void cop_averages_learn(cop_averages *averages, size_t arm, double loss);
 void cop_averages_save(const cop_averages *averages, cop_bytes *bytes);
 /* Into one of as many arms. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_averages_load(cop_averages *averages, cop_cursor *cursor);
+/* As learn/learner.h's; from has at most as many arms. */
+void cop_averages_inherit(cop_averages *averages, const cop_averages *from);
 
 #endif

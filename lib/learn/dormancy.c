@@ -256,3 +256,12 @@ cop_err cop_dormancy_load(cop_dormancy *rest, cop_stacking *stack, cop_cursor *c
 		return cursor->err;
 	return load_trial(rest, stack, cursor);
 }
+
+void cop_dormancy_inherit(cop_dormancy *rest, cop_dormancy *from)
+{
+	cop_dormancy own = *rest;
+	*rest = *from;
+	for (size_t i = 0; i < COP_STACKING_MOST; i++)
+		rest->member[i].cost = own.member[i].cost;
+	from->change = own.change;
+}

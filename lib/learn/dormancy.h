@@ -75,5 +75,7 @@ void cop_dormancy_save(const cop_dormancy *rest, const cop_stacking *stack, cop_
 COP_CHECK cop_err cop_dormancy_load(cop_dormancy *rest, cop_stacking *stack, cop_cursor *cursor);
 /* Predictors of the stack that is saved where the cursor stands; 0: none is. */
 size_t cop_dormancy_saved(const cop_cursor *cursor);
+/* As learn/learner.h's; the stack is the caller's. */
+void cop_dormancy_inherit(cop_dormancy *rest, cop_dormancy *from);
 
 #endif

@@ -48,8 +48,23 @@ static void save(const void *expert, cop_bytes *bytes) { cop_averages_save(exper
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_averages_load(expert, cursor); }
 
+static cop_err make_room(void *expert, const void *from)
+{
+	(void)expert;
+	(void)from;
+	return COP_OK;
+}
+
+static void inherit(void *expert, void *from) { cop_averages_inherit(expert, from); }
+
 const cop_expert_class cop_expert_average = {
-	.member = { .name = "average", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
+	.member = { .name = "average",
+	        .destroy = destroy,
+	        .save = save,
+	        .load = load,
+	        .make_room = make_room,
+	        .inherit = inherit,
+	        .anatomy = anatomy },
 	.footprint = footprint,
 	.create = create,
 	.predict = predict,

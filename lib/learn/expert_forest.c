@@ -64,8 +64,17 @@ static void save(const void *expert, cop_bytes *bytes) { cop_forest_save(expert,
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_forest_load(expert, cursor); }
 
+static cop_err make_room(void *expert, const void *from) { return cop_forest_make_room(expert, from); }
+static void inherit(void *expert, void *from) { cop_forest_inherit(expert, from); }
+
 const cop_expert_class cop_expert_forest = {
-	.member = { .name = "forest", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
+	.member = { .name = "forest",
+	        .destroy = destroy,
+	        .save = save,
+	        .load = load,
+	        .make_room = make_room,
+	        .inherit = inherit,
+	        .anatomy = anatomy },
 	.can_help = can_help,
 	.footprint = footprint,
 	.create = create,

@@ -57,8 +57,17 @@ static void save(const void *expert, cop_bytes *bytes) { cop_second_order_save(e
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_second_order_load(expert, cursor); }
 
+static cop_err make_room(void *expert, const void *from) { return cop_second_order_make_room(expert, from); }
+static void inherit(void *expert, void *from) { cop_second_order_inherit(expert, from); }
+
 const cop_expert_class cop_expert_linear = {
-	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
+	.member = { .name = "linear",
+	        .destroy = destroy,
+	        .save = save,
+	        .load = load,
+	        .make_room = make_room,
+	        .inherit = inherit,
+	        .anatomy = anatomy },
 	.footprint = footprint,
 	.cost = cost,
 	.create = create,

@@ -179,6 +179,17 @@ static cop_err load(void *expert, cop_cursor *cursor)
 	return cop_second_order_load(((quadratic *)expert)->model, cursor);
 }
 
+/* Pairs are chosen by number and seed alone. */
+static cop_err make_room(void *expert, const void *from)
+{
+	return cop_second_order_make_room(((quadratic *)expert)->model, ((const quadratic *)from)->model);
+}
+
+static void inherit(void *expert, void *from)
+{
+	cop_second_order_inherit(((quadratic *)expert)->model, ((quadratic *)from)->model);
+}
+
 static bool product(const void *expert, size_t index, size_t *i, size_t *j)
 {
 	const quadratic *q = expert;
@@ -190,7 +201,13 @@ static bool product(const void *expert, size_t index, size_t *i, size_t *j)
 }
 
 const cop_expert_class cop_expert_quadratic = {
-	.member = { .name = "quadratic", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
+	.member = { .name = "quadratic",
+	        .destroy = destroy,
+	        .save = save,
+	        .load = load,
+	        .make_room = make_room,
+	        .inherit = inherit,
+	        .anatomy = anatomy },
 	.can_help = can_help,
 	.footprint = footprint,
 	.cost = cost,

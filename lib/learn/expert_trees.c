@@ -111,6 +111,16 @@ static cop_err load(void *expert, cop_cursor *cursor)
 	return cop_additive_load(((trees_expert *)expert)->model, cursor);
 }
 
+static cop_err make_room(void *expert, const void *from)
+{
+	return cop_additive_make_room(((trees_expert *)expert)->model, ((const trees_expert *)from)->model);
+}
+
+static void inherit(void *expert, void *from)
+{
+	cop_additive_inherit(((trees_expert *)expert)->model, ((trees_expert *)from)->model);
+}
+
 static size_t trees(const void *expert) { return cop_additive_trees(((const trees_expert *)expert)->model); }
 
 static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
@@ -123,6 +133,8 @@ const cop_expert_class cop_expert_trees = {
 	        .destroy = destroy,
 	        .save = save,
 	        .load = load,
+	        .make_room = make_room,
+	        .inherit = inherit,
 	        .trees = trees,
 	        .tree = tree,
 	        .anatomy = anatomy },

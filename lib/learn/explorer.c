@@ -86,3 +86,9 @@ void cop_explorer_load(cop_explorer *explorer, cop_cursor *cursor)
 	cop_cursor_rng(cursor, &explorer->rng);
 	explorer->decisions = cop_cursor_u64(cursor);
 }
+
+void cop_explorer_inherit(cop_explorer *explorer, const cop_explorer *from)
+{
+	explorer->rng = from->rng;
+	explorer->decisions = from->decisions;
+}

@@ -43,5 +43,7 @@ size_t cop_explorer_best(const cop_explorer *explorer, const float *loss, const 
 void cop_explorer_save(const cop_explorer *explorer, cop_bytes *bytes);
 /* Failure is in cursor->err. */
 void cop_explorer_load(cop_explorer *explorer, cop_cursor *cursor);
+/* As learn/learner.h's. */
+void cop_explorer_inherit(cop_explorer *explorer, const cop_explorer *from);
 
 #endif

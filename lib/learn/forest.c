@@ -7,6 +7,7 @@
 #include "tree/tree_build.h"
 
 #define MEMORY        ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
+#define GROWN         4                  /* times as much, of forests that were given further arms */
 #define FEWEST_LEAVES 16
 #define TOGETHER      8 /* trees walked side by side */
 #define START         2.0f
@@ -34,6 +35,8 @@ static size_t room_of(const cop_forest_settings *settings, size_t trees)
 	return most < COP_FOREST_LEAVES ? most : COP_FOREST_LEAVES;
 }
 
+size_t cop_forest_parts_room(const cop_forest *f) { return room_of(&f->set, f->set.trees); }
+
 /* Places of a table that is at most half full. */
 static size_t table_of(size_t entries)
 {
@@ -54,19 +57,50 @@ double cop_forest_footprint(const cop_forest_settings *settings)
 	       2.0 * sizeof(double) * (double)settings->arms + places * sizeof(cop_forest_place);
 }
 
-static bool allocate(cop_forest *f)
+static bool allocate_leaves(cop_forest *f)
 {
-	size_t trees = f->set.trees;
-	size_t rows = trees * f->room;
-	size_t arms = f->set.arms;
-	f->leaves = cop_mem_alloc(trees, sizeof *f->leaves);
-	f->depth = cop_mem_alloc(trees, sizeof *f->depth);
+	const size_t trees = f->set.trees, rows = trees * f->held, arms = f->set.arms;
 	f->node = cop_mem_reserve(trees * cop_forest_nodes(f), sizeof *f->node);
-	f->before = cop_mem_reserve(2 * trees * (f->room - 1) * arms, sizeof *f->before);
+	f->before = cop_mem_reserve(2 * trees * (f->held - 1) * arms, sizeof *f->before);
 	f->value = cop_mem_reserve(3 * rows * arms, sizeof *f->value);
 	f->edge = cop_mem_reserve(rows, sizeof *f->edge);
 	f->sum = cop_mem_reserve(rows * arms, sizeof *f->sum);
 	f->right = cop_mem_reserve(rows * arms, sizeof *f->right);
+	return f->node != NULL && f->before != NULL && f->value != NULL && f->edge != NULL && f->sum != NULL &&
+	       f->right != NULL;
+}
+
+static void free_leaves(cop_forest *f)
+{
+	cop_mem_free(f->node);
+	cop_mem_free(f->before);
+	cop_mem_free(f->value);
+	cop_mem_free(f->edge);
+	cop_mem_free(f->sum);
+	cop_mem_free(f->right);
+	f->node = NULL;
+	f->before = f->value = NULL;
+	f->edge = NULL;
+	f->sum = NULL;
+	f->right = NULL;
+}
+
+cop_err cop_forest_parts_hold(cop_forest *f, size_t leaves)
+{
+	if (leaves > COP_FOREST_LEAVES || leaves * f->set.trees > GROWN * MEMORY / bytes_of_leaf(&f->set))
+		return COP_ESHAPE;
+	free_leaves(f);
+	f->held = leaves;
+	f->nodes = 2 * leaves - 1;
+	return allocate_leaves(f) && cop_forest_parts_rows_hold(&f->rows, f->set.trees * leaves) ? COP_OK : COP_ENOMEM;
+}
+
+static bool allocate(cop_forest *f)
+{
+	size_t trees = f->set.trees;
+	size_t arms = f->set.arms;
+	f->leaves = cop_mem_alloc(trees, sizeof *f->leaves);
+	f->depth = cop_mem_alloc(trees, sizeof *f->depth);
 	f->end = cop_mem_alloc(trees, sizeof *f->end);
 	f->sums = cop_mem_alloc(2 * arms, sizeof *f->sums);
 	f->place.at = cop_mem_alloc(f->place.size = table_of(f->set.entries), sizeof *f->place.at);
@@ -74,10 +108,9 @@ static bool allocate(cop_forest *f)
 	f->gate.n = cop_mem_alloc(arms, sizeof *f->gate.n);
 	f->gate.loss = cop_mem_alloc(arms, sizeof *f->gate.loss);
 	f->credited = cop_mem_alloc(trees * COP_FOREST_DEPTH, sizeof *f->credited);
-	return cop_forest_rows_init(&f->rows, &f->set, rows) && f->leaves != NULL && f->depth != NULL &&
-	       f->node != NULL && f->before != NULL && f->value != NULL && f->edge != NULL && f->sum != NULL &&
-	       f->right != NULL && f->end != NULL && f->sums != NULL && f->place.at != NULL && f->credit.at != NULL &&
-	       f->credited != NULL && f->gate.n != NULL && f->gate.loss != NULL;
+	return cop_forest_rows_init(&f->rows, &f->set, trees * f->held) && f->leaves != NULL && f->depth != NULL &&
+	       f->end != NULL && f->sums != NULL && f->place.at != NULL && f->credit.at != NULL &&
+	       f->credited != NULL && f->gate.n != NULL && f->gate.loss != NULL && allocate_leaves(f);
 }
 
 cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)
@@ -93,7 +126,8 @@ cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_fo
 		return COP_ENOMEM;
 	f->set = *settings;
 	f->set.trees = trees;
-	f->room = room_of(settings, trees);
+	f->room = f->held = cop_forest_parts_room(f);
+	f->nodes = 2 * f->held - 1;
 	if (!allocate(f)) {
 		cop_forest_free(f);
 		return COP_ENOMEM;
@@ -119,12 +153,7 @@ void cop_forest_free(cop_forest *f)
 		return;
 	cop_mem_free(f->leaves);
 	cop_mem_free(f->depth);
-	cop_mem_free(f->node);
-	cop_mem_free(f->before);
-	cop_mem_free(f->value);
-	cop_mem_free(f->edge);
-	cop_mem_free(f->sum);
-	cop_mem_free(f->right);
+	free_leaves(f);
 	cop_mem_free(f->end);
 	cop_mem_free(f->sums);
 	cop_mem_free(f->place.at);

@@ -61,3 +61,15 @@ void cop_forest_gate_load(cop_forest_gate *gate, size_t all, size_t arms, cop_cu
 	if (cursor->err == COP_OK && !fits)
 		cursor->err = COP_EFORMAT;
 }
+
+void cop_forest_parts_gate_inherit(cop_forest_gate *gate, size_t all, size_t arms, const cop_forest_gate *from)
+{
+	const cop_forest_gate own = *gate;
+	*gate = *from;
+	gate->n = own.n;
+	gate->loss = own.loss;
+	for (size_t k = 0; k < all; k++) {
+		gate->n[k] = k < arms ? from->n[k] : 0.0;
+		gate->loss[k] = k < arms ? from->loss[k] : 0.0;
+	}
+}

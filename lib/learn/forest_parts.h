@@ -84,12 +84,14 @@ typedef struct cop_forest_rows {
 
 struct cop_forest {
 	cop_forest_settings set; /* trees: as many as there are */
-	size_t room;             /* leaves of a tree, at most; nodes: 2 room - 1 */
+	size_t room;             /* leaves of a tree, at most */
+	size_t held;             /* the same, of what there is memory for: at least room */
+	size_t nodes;            /* of a tree, that lie side by side: at least 2 held - 1 */
 	cop_rng rng;
 	uint32_t *leaves;      /* M: of each tree, so far; nodes: 2 leaves - 1 */
 	uint32_t *depth;       /* M: of each tree's deepest leaf */
 	cop_forest_node *node; /* M x nodes */
-	float *before;         /* (room - 1) x M x 2 K: values of a divided leaf, by the order of dividing */
+	float *before;         /* (held - 1) x M x 2 K: values of a divided leaf, by the order of dividing */
 	/* Of leaf l of tree m, row l M + m: */
 	float *value;            /* 3 K: quick values, steady ones, and doubts, each 1 / (1 + n) */
 	cop_forest_edge *edge;   /* 1 */
@@ -106,7 +108,7 @@ struct cop_forest {
 	size_t credits;
 };
 
-static inline size_t cop_forest_nodes(const cop_forest *f) { return 2 * f->room - 1; }
+static inline size_t cop_forest_nodes(const cop_forest *f) { return f->nodes; }
 static inline float *cop_forest_quick(const cop_forest *f, size_t row) { return f->value + 3 * row * f->set.arms; }
 static inline float *cop_forest_steady(const cop_forest *f, size_t row)
 {
@@ -139,6 +141,13 @@ static inline float cop_forest_moved(float value, float by)
 	return fminf(fmaxf(value + by, -COP_FOREST_LARGEST), COP_FOREST_LARGEST);
 }
 
+/* Leaves of a tree at most, by the forest's shape. */
+size_t cop_forest_parts_room(const cop_forest *f);
+/* Memory for so many leaves of a tree, of which none is there; what there was of them is gone. A forest that was grown
+ * from fewer arms keeps its trees' leaves, beyond the memory meant: COP_ESHAPE: several times beyond. COP_ENOMEM. The
+ * forest is only good for freeing after an error. */
+COP_CHECK cop_err cop_forest_parts_hold(cop_forest *f, size_t leaves);
+
 /* Where x ends in every tree. */
 void cop_forest_walk(cop_forest *f, const cop_row *x);
 /* x_j of the row last looked up. */
@@ -152,6 +161,8 @@ void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, flo
 double cop_forest_rows_footprint(const cop_forest_settings *settings, size_t trees, size_t leaves);
 /* leaves: of all trees. False: memory is short; caller finishes with fini all the same. */
 bool cop_forest_rows_init(cop_forest_rows *rows, const cop_forest_settings *settings, size_t leaves);
+/* Other leaves, none of which has anybody. False: memory is short. */
+bool cop_forest_parts_rows_hold(cop_forest_rows *rows, size_t leaves);
 void cop_forest_rows_fini(cop_forest_rows *rows);
 /* A new leaf, given by its row, has nobody. */
 void cop_forest_rows_begin(cop_forest_rows *rows, size_t leaf);
@@ -174,5 +185,7 @@ void cop_forest_gate_learn(cop_forest_gate *gate, size_t arm, double loss, doubl
 void cop_forest_gate_save(const cop_forest_gate *gate, size_t arms, cop_bytes *bytes);
 /* arms: of the saved one, at most all. What is wrong is in cursor->err. */
 void cop_forest_gate_load(cop_forest_gate *gate, size_t all, size_t arms, cop_cursor *cursor);
+/* The same of a living one. */
+void cop_forest_parts_gate_inherit(cop_forest_gate *gate, size_t all, size_t arms, const cop_forest_gate *from);
 
 #endif

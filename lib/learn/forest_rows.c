@@ -41,11 +41,18 @@ bool cop_forest_rows_init(cop_forest_rows *rows, const cop_forest_settings *sett
 	rows->found = cop_mem_reserve(room, sizeof *rows->found);
 	rows->leaf = cop_mem_reserve(room * rows->trees, sizeof *rows->leaf);
 	rows->after = cop_mem_reserve(room * rows->trees, sizeof *rows->after);
+	return cop_forest_parts_rows_hold(rows, leaves) && rows->value != NULL && rows->index != NULL &&
+	       rows->entries != NULL && rows->arm != NULL && rows->loss != NULL && rows->found != NULL &&
+	       rows->leaf != NULL && rows->after != NULL;
+}
+
+bool cop_forest_parts_rows_hold(cop_forest_rows *rows, size_t leaves)
+{
+	cop_mem_free(rows->first);
+	cop_mem_free(rows->last);
 	rows->first = cop_mem_reserve(leaves, sizeof *rows->first);
 	rows->last = cop_mem_reserve(leaves, sizeof *rows->last);
-	return rows->value != NULL && rows->index != NULL && rows->entries != NULL && rows->arm != NULL &&
-	       rows->loss != NULL && rows->found != NULL && rows->leaf != NULL && rows->after != NULL &&
-	       rows->first != NULL && rows->last != NULL;
+	return rows->first != NULL && rows->last != NULL;
 }
 
 void cop_forest_rows_fini(cop_forest_rows *rows)

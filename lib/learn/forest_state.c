@@ -1,6 +1,7 @@
 /* A forest's state: the trees as they stand. What could lead a walk astray is checked on the way in. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "learn/forest_parts.h"
 
 #define NODES (2 * COP_FOREST_LEAVES - 1)
@@ -159,8 +160,8 @@ static void load_tree(cop_forest *f, size_t m, size_t arms, cop_cursor *cursor)
 {
 	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 	uint32_t leaves = cop_cursor_u32(cursor);
-	if (cursor->err == COP_OK && (leaves == 0 || leaves > f->room)) /* further arms leave less room for leaves */
-		cursor->err = arms < f->set.arms && leaves > 0 ? COP_ESHAPE : COP_EFORMAT;
+	if (cursor->err == COP_OK && (leaves == 0 || leaves > f->held))
+		cursor->err = COP_EFORMAT;
 	if (cursor->err != COP_OK)
 		return;
 	f->leaves[m] = leaves;
@@ -179,6 +180,24 @@ static void load_tree(cop_forest *f, size_t m, size_t arms, cop_cursor *cursor)
 		load_leaf(f, cop_forest_row(f, m, l), arms, cursor);
 }
 
+/* Trees that have more leaves than there would be room for among so many arms keep them, and grow no more. */
+static void find_room(cop_forest *f)
+{
+	f->room = cop_forest_parts_room(f);
+	for (size_t m = 0; m < f->set.trees; m++)
+		f->room = f->leaves[m] > f->room ? f->leaves[m] : f->room;
+}
+
+/* room: that was saved, with so many arms. */
+static cop_err make_room(cop_forest *f, size_t room, size_t arms)
+{
+	const size_t own = cop_forest_parts_room(f);
+	if (room < own && arms == f->set.arms)
+		return COP_ESHAPE;
+	f->room = room > own ? room : own;
+	return f->room > f->held ? cop_forest_parts_hold(f, f->room) : COP_OK;
+}
+
 cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 {
 	uint64_t inputs = cop_cursor_u64(cursor);
@@ -188,18 +207,86 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	uint64_t room = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	const bool grown = arms < f->set.arms; /* whose trees may have less room */
 	if (inputs != f->set.inputs || sparse != (f->set.entries > 0) || arms == 0 || arms > f->set.arms ||
-	        trees != f->set.trees || (room != f->room && !grown))
+	        trees != f->set.trees)
 		return COP_ESHAPE;
+	cop_err err = make_room(f, (size_t)room, (size_t)arms);
+	if (err != COP_OK)
+		return err;
 	cop_cursor_rng(cursor, &f->rng);
-	cop_err err = cop_stacking_load(&f->stack, cursor);
+	err = cop_stacking_load(&f->stack, cursor);
 	if (err != COP_OK)
 		return err == COP_ESHAPE ? COP_EFORMAT : err;
 	cop_forest_gate_load(&f->gate, f->set.arms, (size_t)arms, cursor);
 	for (size_t m = 0; m < trees && cursor->err == COP_OK; m++)
 		load_tree(f, m, (size_t)arms, cursor);
+	if (cursor->err == COP_OK && arms < f->set.arms)
+		find_room(f);
 	if (cursor->err == COP_OK)
 		cop_forest_rows_load(f, cursor);
 	return cursor->err;
+}
+
+/* ---- from another one, of fewer arms ---- */
+
+cop_err cop_forest_make_room(cop_forest *f, const cop_forest *from)
+{
+	size_t most = 0;
+	if (from->set.inputs != f->set.inputs || from->set.entries != f->set.entries || from->set.arms > f->set.arms ||
+	        from->set.trees != f->set.trees || from->rows.room != f->rows.room)
+		return COP_ESHAPE;
+	for (size_t m = 0; m < from->set.trees; m++)
+		most = from->leaves[m] > most ? from->leaves[m] : most;
+	return most > f->held ? cop_forest_parts_hold(f, most) : COP_OK;
+}
+
+static void copy_arms(float *value, size_t all, float rest, const float *from, size_t arms)
+{
+	memcpy(value, from, arms * sizeof *value);
+	for (size_t k = arms; k < all; k++)
+		value[k] = rest;
+}
+
+static void inherit_leaf(cop_forest *f, const cop_forest *from, size_t row)
+{
+	const size_t all = f->set.arms, arms = from->set.arms, new = all - arms;
+	copy_arms(cop_forest_quick(f, row), all, 0.0f, cop_forest_quick(from, row), arms);
+	copy_arms(cop_forest_steady(f, row), all, 0.0f, cop_forest_steady(from, row), arms);
+	copy_arms(cop_forest_doubts(f, row), all, 1.0f, cop_forest_doubts(from, row), arms);
+	memcpy(&f->sum[row * all], &from->sum[row * arms], arms * sizeof *f->sum);
+	memset(&f->sum[row * all + arms], 0, new * sizeof *f->sum);
+	memcpy(&f->right[row * all], &from->right[row * arms], arms * sizeof *f->right);
+	memset(&f->right[row * all + arms], 0, new * sizeof *f->right);
+}
+
+/* What lies arm by arm is copied; the rest changes hands. */
+static void inherit_trees(cop_forest *f, const cop_forest *from)
+{
+	const size_t all = f->set.arms, arms = from->set.arms;
+	for (size_t l = 0; l < from->held; l++)
+		for (size_t m = 0; m < f->set.trees; m++) {
+			if (l >= from->leaves[m])
+				continue;
+			inherit_leaf(f, from, cop_forest_row(f, m, l));
+			if (l == 0)
+				continue;
+			const float *before = cop_forest_before(from, m, l);
+			copy_arms(cop_forest_before(f, m, l), all, 0.0f, before, arms);
+			copy_arms(cop_forest_before(f, m, l) + all, all, 0.0f, before + arms, arms);
+		}
+}
+
+void cop_forest_inherit(cop_forest *f, cop_forest *from)
+{
+	f->rng = from->rng;
+	f->stack = from->stack;
+	cop_forest_parts_gate_inherit(&f->gate, f->set.arms, from->set.arms, &from->gate);
+	inherit_trees(f, from);
+	cop_mem_exchange(&f->leaves, &from->leaves, sizeof f->leaves);
+	cop_mem_exchange(&f->depth, &from->depth, sizeof f->depth);
+	cop_mem_exchange(&f->node, &from->node, sizeof f->node);
+	cop_mem_exchange(&f->edge, &from->edge, sizeof f->edge);
+	cop_mem_exchange(&f->rows, &from->rows, sizeof f->rows);
+	cop_mem_exchange(&f->nodes, &from->nodes, sizeof f->nodes);
+	find_room(f);
 }

@@ -534,3 +534,20 @@ cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree 
 {
 	return learner->class->tree(learner, m, out);
 }
+
+cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from)
+{
+	if (learner->class != from->class || learner->class->make_room == NULL ||
+	        from->settings.arms > learner->settings.arms)
+		return COP_ESHAPE;
+	return learner->class->make_room(learner, from);
+}
+
+void cop_learner_inherit(cop_learner *learner, cop_learner *from)
+{
+	learner->settings.exploration = from->settings.exploration;
+	learner->rev = from->rev;
+	learner->frozen = from->frozen;
+	learner->unlearnt = from->unlearnt;
+	learner->class->inherit(learner, from);
+}

@@ -156,6 +156,9 @@ typedef struct cop_learner_class {
 	void (*outliers)(const cop_learner *learner, cop_outliers *out);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
+	/* As cop_learner_make_room and cop_learner_inherit; NULL: no arms. */
+	cop_err (*make_room)(cop_learner *learner, const cop_learner *from);
+	void (*inherit)(cop_learner *learner, cop_learner *from);
 	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
 	double (*combine)(const cop_learner *learner, const cop_decision *decision);
 	size_t (*trees)(const cop_learner *learner);
@@ -315,6 +318,13 @@ COP_CHECK cop_err cop_learner_clone_into(const cop_learner *learner, cop_learner
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
 /* Into a learner of equal settings. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the state is undefined. */
 COP_CHECK cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor);
+
+/* A fresh learner that is as another one but for further arms gets all the memory that it needs to take over that one's
+ * state. COP_ESHAPE: it is not, or there is no room for so many arms. COP_ENOMEM. `from` is as before. */
+COP_CHECK cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from);
+/* After that: the state becomes the learner's, as saving and loading it would, bit for bit, but what does not lie arm by
+ * arm changes hands instead. `from` is only good for freeing then. Exploration comes with it. */
+void cop_learner_inherit(cop_learner *learner, cop_learner *from);
 
 /* Trees in the model, each as a plain oblique tree over standardised features (caller frees). */
 size_t cop_learner_trees(const cop_learner *learner);

@@ -407,6 +407,33 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	return load_gradients(g, cursor);
 }
 
+static cop_err make_room(cop_learner *learner, const cop_learner *from)
+{
+	const dgt_learner *g = (const dgt_learner *)learner, *other = (const dgt_learner *)from;
+	return g->inputs == other->inputs && g->leaves == other->leaves ? COP_OK : COP_ESHAPE;
+}
+
+static void inherit(cop_learner *learner, cop_learner *from)
+{
+	dgt_learner *g = (dgt_learner *)learner, *other = (dgt_learner *)from;
+	const size_t values = from->settings.arms * g->leaves;
+	cop_explorer_inherit(&g->explorer, &other->explorer);
+	cop_mem_exchange(&g->standardiser, &other->standardiser, sizeof g->standardiser);
+	cop_mem_exchange(&g->w, &other->w, sizeof g->w);
+	cop_mem_exchange(&g->w_gradient, &other->w_gradient, sizeof g->w_gradient);
+	cop_mem_exchange(&g->inputs_touched, &other->inputs_touched, sizeof g->inputs_touched);
+	cop_mem_exchange(&g->optim[W], &other->optim[W], sizeof g->optim[W]);
+	cop_mem_exchange(&g->optim[BIAS], &other->optim[BIAS], sizeof g->optim[BIAS]);
+	cop_optim_inherit(g->optim[THETA], other->optim[THETA]);
+	memcpy(g->theta, other->theta, values * sizeof *g->theta);
+	memcpy(g->theta_gradient, other->theta_gradient, values * sizeof *g->theta_gradient);
+	for (size_t i = 0; i < other->arms_touched.count; i++)
+		touch(&g->arms_touched, other->arms_touched.row[i]);
+	g->bias = other->bias;
+	g->bias_gradient = other->bias_gradient;
+	g->accumulated = other->accumulated;
+}
+
 static size_t trees(const cop_learner *learner)
 {
 	(void)learner;
@@ -594,6 +621,8 @@ const cop_learner_class cop_learner_dgt = {
 	.outliers = outliers,
 	.save = save,
 	.load = load,
+	.make_room = make_room,
+	.inherit = inherit,
 	.trees = trees,
 	.tree = tree,
 	.refit = refit,

@@ -538,6 +538,24 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	return err == COP_OK ? cop_mixture_load_members(&e->mixture, cursor) : err;
 }
 
+static cop_err room_for(cop_learner *learner, const cop_learner *from)
+{
+	const cop_learner_settings *s = &learner->settings;
+	return cop_mixture_make_room(
+	        &((ensemble *)learner)->mixture, &((const ensemble *)from)->mixture, cop_learner_dimension(s), s->arms);
+}
+
+static void inherit(cop_learner *learner, cop_learner *from)
+{
+	ensemble *e = (ensemble *)learner, *other = (ensemble *)from;
+	e->raw.d = 0;
+	cop_explorer_inherit(&e->explorer, &other->explorer);
+	cop_worth_inherit(&e->worth, &other->worth);
+	e->shrinkage = other->shrinkage;
+	cop_mixture_inherit(&e->mixture, &other->mixture);
+	cop_mem_exchange(&e->standardiser, &other->standardiser, sizeof e->standardiser);
+}
+
 static size_t trees(const cop_learner *learner) { return cop_mixture_trees(&((const ensemble *)learner)->mixture); }
 
 static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
@@ -589,6 +607,8 @@ const cop_learner_class cop_learner_ensemble = {
 	.outliers = outliers,
 	.save = save,
 	.load = load,
+	.make_room = room_for,
+	.inherit = inherit,
 	.combine = combine,
 	.trees = trees,
 	.tree = tree,

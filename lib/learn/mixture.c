@@ -15,7 +15,12 @@ static void destroy(void *member) { cop_refit_free(member); }
 static void save(const void *member, cop_bytes *bytes) { cop_refit_save(member, bytes); }
 static cop_err load(void *member, cop_cursor *cursor) { return cop_refit_load(member, cursor); }
 
-static const cop_member_class refits = { .name = "refit", .destroy = destroy, .save = save, .load = load };
+static cop_err make_room(void *member, const void *from) { return cop_refit_make_room(member, from); }
+static void inherit(void *member, void *from) { cop_refit_inherit(member, from); }
+
+static const cop_member_class refits = {
+	.name = "refit", .destroy = destroy, .save = save, .load = load, .make_room = make_room, .inherit = inherit
+};
 
 cop_err cop_mixture_init(cop_mixture *mixture, size_t room)
 {
@@ -290,4 +295,32 @@ cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree 
 		m -= count;
 	}
 	return COP_ENOTFOUND;
+}
+
+cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, size_t features, size_t outputs)
+{
+	cop_err err = COP_OK;
+	if (from->refit != NULL) {
+		cop_refit *empty;
+		err = cop_refit_empty(features, outputs, &empty);
+		if (err == COP_OK)
+			err = cop_mixture_take(mixture, empty);
+	}
+	if (err == COP_OK && mixture->count != from->count)
+		err = COP_ESHAPE;
+	for (size_t i = 0; i < from->count && err == COP_OK; i++) {
+		const cop_member_class *class = mixture->class[i];
+		err = class == from->class[i] && class->make_room != NULL
+		              ? class->make_room(mixture->member[i], from->member[i])
+		              : COP_ESHAPE;
+	}
+	return err;
+}
+
+void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from)
+{
+	mixture->stack = from->stack;
+	cop_dormancy_inherit(&mixture->rest, &from->rest);
+	for (size_t i = 0; i < mixture->count; i++)
+		mixture->class[i]->inherit(mixture->member[i], from->member[i]);
 }

@@ -24,6 +24,9 @@ typedef struct cop_member_class {
 	void (*destroy)(void *member);
 	void (*save)(const void *member, cop_bytes *bytes);
 	cop_err (*load)(void *member, cop_cursor *cursor);
+	/* As learn/learner.h's; NULL: none has more arms than another. */
+	cop_err (*make_room)(void *member, const void *from);
+	void (*inherit)(void *member, void *from);
 	size_t (*trees)(const void *member); /* with tree; NULL: none */
 	cop_err (*tree)(const void *member, size_t m, cop_oblique_tree **out);
 	void (*anatomy)(const void *member, cop_anatomy_part *out); /* unit, linear and forest */
@@ -103,5 +106,8 @@ size_t cop_mixture_anatomy(const cop_mixture *mixture, cop_anatomy_part *parts);
 size_t cop_mixture_trees(const cop_mixture *mixture);
 /* COP_ENOTFOUND, and errors of the member's. */
 COP_CHECK cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree **out);
+/* As learn/learner.h's, of members that have them; features and outputs: of a refit. */
+COP_CHECK cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, size_t features, size_t outputs);
+void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from);
 
 #endif

@@ -388,3 +388,36 @@ cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor)
 		clear(refit);
 	return err == COP_EINVAL ? COP_EFORMAT : err;
 }
+
+cop_err cop_refit_make_room(cop_refit *refit, const cop_refit *from)
+{
+	if (from->features != refit->features || from->outputs > refit->outputs || refit->trees != NULL)
+		return COP_ESHAPE;
+	if (from->trees == NULL)
+		return COP_OK;
+	const size_t leaves = from->first[from->count];
+	cop_mem_free(refit->shift);
+	cop_mem_free(refit->seen);
+	refit->shift = cop_mem_alloc(leaves, refit->outputs * sizeof *refit->shift);
+	refit->seen = cop_mem_alloc(leaves, refit->outputs * sizeof *refit->seen);
+	return refit->shift == NULL || refit->seen == NULL ? COP_ENOMEM : COP_OK;
+}
+
+/* Shifts are copied leaf by leaf; the trees change hands. */
+void cop_refit_inherit(cop_refit *refit, cop_refit *from)
+{
+	const size_t leaves = from->trees == NULL ? 0 : from->first[from->count];
+	const size_t all = refit->outputs, outputs = from->outputs;
+	for (size_t l = 0; l < leaves; l++) {
+		memcpy(refit->shift + l * all, from->shift + l * outputs, outputs * sizeof *refit->shift);
+		memcpy(refit->seen + l * all, from->seen + l * outputs, outputs * sizeof *refit->seen);
+	}
+	refit->rev = from->rev;
+	cop_mem_exchange(&refit->trees, &from->trees, sizeof refit->trees);
+	cop_mem_exchange(&refit->count, &from->count, sizeof refit->count);
+	cop_mem_exchange(&refit->share, &from->share, sizeof refit->share);
+	cop_mem_exchange(&refit->step, &from->step, sizeof refit->step);
+	cop_mem_exchange(&refit->first, &from->first, sizeof refit->first);
+	cop_mem_exchange(&refit->leaf, &from->leaf, sizeof refit->leaf);
+	cop_mem_exchange(&refit->path, &from->path, sizeof refit->path);
+}

@@ -50,5 +50,8 @@ void cop_refit_save(const cop_refit *refit, cop_bytes *bytes);
 COP_CHECK cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor);
 /* What is loaded next has so many outputs, at most as many as this one; 0: as many. */
 void cop_refit_expect_outputs(cop_refit *refit, size_t outputs);
+/* As learn/learner.h's of the same names. */
+COP_CHECK cop_err cop_refit_make_room(cop_refit *refit, const cop_refit *from);
+void cop_refit_inherit(cop_refit *refit, cop_refit *from);
 
 #endif

@@ -370,3 +370,32 @@ cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
 			return COP_EFORMAT; /* it only ever falls */
 	return cursor->err;
 }
+
+cop_err cop_second_order_make_room(cop_second_order *model, const cop_second_order *from)
+{
+	bool same = from->inputs == model->inputs && from->side == model->side && from->arms <= model->arms;
+	return same ? COP_OK : COP_ESHAPE;
+}
+
+/* Of inputs and, in a row of each, arms. */
+static void copy_columns(const cop_second_order *model, float *to, const float *values, size_t columns)
+{
+	for (size_t j = 0; j < model->inputs; j++)
+		memcpy(to + j * model->columns, values + j * columns, columns * sizeof *to);
+}
+
+void cop_second_order_inherit(cop_second_order *model, cop_second_order *from)
+{
+	if (model->side > 0) {
+		memcpy(model->w, from->w, w_size(from) * sizeof *model->w);
+		memcpy(model->p, from->p, p_size(from) * sizeof *model->p);
+		return;
+	}
+	if (from->columns == model->columns) { /* those beyond the arms are as they began */
+		cop_mem_exchange(&model->w, &from->w, sizeof model->w);
+		cop_mem_exchange(&model->p, &from->p, sizeof model->p);
+		return;
+	}
+	copy_columns(model, model->w, from->w, from->columns);
+	copy_columns(model, model->p, from->p, from->columns);
+}

@@ -58,5 +58,8 @@ void cop_second_order_explain(
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes);
 /* Into a model of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor);
+/* As learn/learner.h's of the same names. */
+COP_CHECK cop_err cop_second_order_make_room(cop_second_order *model, const cop_second_order *from);
+void cop_second_order_inherit(cop_second_order *model, cop_second_order *from);
 
 #endif

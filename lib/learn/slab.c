@@ -139,3 +139,11 @@ void cop_slab_give(cop_slab *slab, uint32_t handle, size_t size)
 }
 
 size_t cop_slab_bytes(const cop_slab *slab) { return slab->count * slab->chunk_units * UNIT; }
+
+void cop_slab_widen(cop_slab *slab, size_t largest)
+{
+	unsigned class;
+	size_t units = class_of((largest + UNIT - 1) / UNIT, &class);
+	COP_ASSERT(largest >= slab->largest && units + 1 <= slab->chunk_units);
+	slab->largest = largest;
+}

@@ -25,5 +25,8 @@ void cop_slab_give(cop_slab *slab, uint32_t handle, size_t size);
 void *cop_slab_at(const cop_slab *slab, uint32_t handle);
 /* Bytes held in chunks. */
 size_t cop_slab_bytes(const cop_slab *slab);
+/* Records may be as large as this from here on. Contract: at least as large as so far, and at most 896
+ * KiB, which every slab has chunks for. */
+void cop_slab_widen(cop_slab *slab, size_t largest);
 
 #endif

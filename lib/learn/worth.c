@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -103,4 +104,15 @@ cop_err cop_worth_load(cop_worth *worth, size_t arms, cop_cursor *cursor)
 	for (size_t k = 0; k < worth->arms; k++)
 		sound = sound && worth->n[k] >= 0.0 && worth->n[k] <= SAID && fabs(worth->said[k]) <= FARTHEST;
 	return sound ? COP_OK : COP_EFORMAT;
+}
+
+void cop_worth_inherit(cop_worth *worth, const cop_worth *from)
+{
+	const cop_worth own = *worth;
+	*worth = *from;
+	worth->arms = own.arms;
+	worth->n = own.n;
+	worth->said = own.said;
+	memcpy(worth->n, from->n, from->arms * sizeof *worth->n);
+	memcpy(worth->said, from->said, from->arms * sizeof *worth->said);
 }

@@ -51,5 +51,7 @@ void cop_worth_save(const cop_worth *worth, cop_bytes *bytes);
 /* COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 /* arms: of the saved one, at most as many as this one has. */
 COP_CHECK cop_err cop_worth_load(cop_worth *worth, size_t arms, cop_cursor *cursor);
+/* As learn/learner.h's; from has at most as many arms. */
+void cop_worth_inherit(cop_worth *worth, const cop_worth *from);
 
 #endif

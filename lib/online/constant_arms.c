@@ -99,3 +99,11 @@ void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
 			in->err = COP_EFORMAT;
 	}
 }
+
+void cop_constant_arms_inherit(cop_constant_arms *arms, const cop_constant_arms *from)
+{
+	cop_constant_arms_clear(arms);
+	arms->unsure = from->unsure;
+	for (size_t k = 0; k < arms->count && k < from->count; k++)
+		arms->arm[k] = from->arm[k];
+}

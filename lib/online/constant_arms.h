@@ -47,5 +47,7 @@ void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant
 void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out);
 /* Into ones of the same count. Errors stay in the cursor's err; COP_EFORMAT: another count, or nothing gives such sums. */
 void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in);
+/* What another one has found of the arms that both have; the others begin. */
+void cop_constant_arms_inherit(cop_constant_arms *arms, const cop_constant_arms *from);
 
 #endif

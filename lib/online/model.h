@@ -199,6 +199,14 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes);
  * in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
  */
 COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
+/* Whether a model that nothing happened to is as another one but for further arms, so that it can inherit. */
+bool cop_model_inherits(const cop_model *model, const cop_model *from);
+/* Memory for all that such a model is to take over; `from` is as before. COP_ESHAPE with both numbers of arms in *diag:
+ * there is no room for so many; COP_ENOMEM. */
+COP_CHECK cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_diag *diag);
+/* After that, between two events: its state is as if it had loaded what the other one saves, bit for bit, and it keeps
+ * explanations too; but what does not lie arm by arm changes hands instead. `from` is only good for freeing then. */
+void cop_model_inherit(cop_model *model, cop_model *from);
 /* Whether state saved under `saved` can be loaded by a model of `settings`: COP_ESHAPE with both shapes in *diag. */
 COP_CHECK cop_err cop_model_can_load(
         const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag);

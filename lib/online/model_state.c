@@ -373,6 +373,14 @@ static cop_err load_control(cop_model *model, const cop_section_file *file)
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
 
+void cop_model_state_refuse_arms(const cop_model_settings *saved, const cop_model_settings *is, cop_diag *diag)
+{
+	cop_diag_message(diag,
+	        "saved with %zu arms, in a form that has no room for %zu; expected as many arms as before, or to begin "
+	        "anew",
+	        saved->learner.arms, is->learner.arms);
+}
+
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
 	cop_section_file file;
@@ -406,10 +414,7 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 	cop_pending_expect_arms(model->pending, 0);
 	model->learner->saved_arms = 0;
 	if (err == COP_ESHAPE && saved.learner.arms < model->set.learner.arms)
-		cop_diag_message(diag,
-		        "saved with %zu arms, in a form that has no room for %zu; expected as many arms as before, or "
-		        "to begin anew",
-		        saved.learner.arms, model->set.learner.arms);
+		cop_model_state_refuse_arms(&saved, &model->set, diag);
 	else if (err != COP_OK)
 		cop_diag_message(diag, "saved model: %s", cop_err_text(err));
 	return err;

@@ -28,7 +28,7 @@ typedef cop_pending_record record;
 struct cop_pending {
 	cop_pending_shape shape;
 	size_t max, count;
-	size_t bytes;    /* of the records */
+	size_t bytes;    /* of the records, as they count */
 	size_t observed; /* of count, as unheard */
 	size_t unheard;
 	size_t masked;
@@ -46,6 +46,12 @@ struct cop_pending {
 	uint8_t *mask; /* of the entry viewed last; NULL: the shape keeps none */
 	cop_recent_ids memory;
 };
+
+static size_t largest_record(const cop_pending_shape *shape)
+{
+	return cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros,
+	        COP_PENDING_EXTENSIONS | (shape->masks ? COP_PENDING_MASKED : 0u));
+}
 
 cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out)
 {
@@ -67,10 +73,7 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	bool room = table->slots != NULL && table->tags != NULL && (table->mask != NULL || !shape->masks);
 	cop_err err = room ? COP_OK : COP_ENOMEM;
 	if (err == COP_OK)
-		err = cop_slab_new(
-		        cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros,
-		                COP_PENDING_EXTENSIONS | (shape->masks ? COP_PENDING_MASKED : 0u)),
-		        &table->slab);
+		err = cop_slab_new(largest_record(shape), &table->slab);
 	if (err != COP_OK) {
 		cop_pending_free(table);
 		return err;
@@ -305,6 +308,8 @@ static void count_owned(cop_pending *table, const record *r, size_t size, bool a
 	        cop_pending_owners_find(&table->owners, cop_pending_record_owned(&table->shape, r).owner);
 	owner->count += add ? 1 : (size_t)-1;
 	owner->bytes += add ? size : -size;
+	if (cop_pending_record_masked(&table->shape, r))
+		owner->masked += add ? 1 : (size_t)-1;
 	table->owned += add ? 1 : (size_t)-1;
 	table->owned_bytes += add ? size : -size;
 }
@@ -480,21 +485,22 @@ static void unindex(cop_pending *table, size_t hole)
 void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_recent_ids_why as, double time)
 {
 	const record *r = record_at(table, entry->handle);
-	size_t size = cop_pending_record_bytes(&table->shape, r);
+	size_t size = cop_pending_record_bytes(&table->shape, r),
+	       counted = cop_pending_record_counted(&table->shape, r);
 	table->observed -= cop_pending_record_is_observed(r);
 	table->unheard -= (r->id_kind & COP_PENDING_UNHEARD) != 0;
-	table->masked -= (r->id_kind & COP_PENDING_MASKED_HERE) != 0;
+	table->masked -= cop_pending_record_masked(&table->shape, r);
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);
 	cop_recent_ids_soon(&table->memory, hash);
 	unindex(table, slot_of(table, &id, place_of(table, hash)));
-	count_owned(table, r, size, false);
+	count_owned(table, r, counted, false);
 	unchain(table, entry->handle, r);
 	cop_slab_give(table->slab, entry->handle, size);
 	cop_recent_ids_store(&table->memory, hash, (uint8_t)as, time);
 	table->count--;
-	table->bytes -= size;
+	table->bytes -= counted;
 }
 
 void cop_pending_remember(cop_pending *table, const cop_event_id *id, cop_recent_ids_why as, double time)
@@ -549,4 +555,39 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 			return err == COP_EEXIST ? COP_EFORMAT : err;
 	}
 	return cop_recent_ids_load(&table->memory, cursor);
+}
+
+/* What `count` records count more with so many bytes of mask, of which `masked` had one of `before` bytes. */
+static size_t more_bytes(size_t count, size_t masked, size_t bytes, size_t before)
+{
+	return count * bytes - masked * before;
+}
+
+/* All that wait have a mask from here on: that of new arms is known without one. */
+static void mask_all(cop_pending *table, size_t arms)
+{
+	const size_t bytes = (table->shape.arms + 7) / 8, before = (arms + 7) / 8;
+	table->bytes += more_bytes(table->count, table->masked, bytes, before);
+	table->masked = table->count;
+	for (size_t i = 0; i < table->owners.capacity; i++) {
+		cop_pending_owner *owner = &table->owners.items[i];
+		const size_t more = more_bytes(owner->count, owner->masked, bytes, before);
+		owner->bytes += more;
+		table->owned_bytes += more;
+		owner->masked = owner->count;
+	}
+}
+
+void cop_pending_inherit(cop_pending *table, cop_pending *from)
+{
+	const cop_pending_shape shape = table->shape, before = from->shape;
+	COP_ASSERT(table->count == 0 && table->key == from->key && before.arms <= shape.arms);
+	COP_ASSERT(shape.d == before.d && shape.sparse == before.sparse && shape.predictions == before.predictions &&
+	           shape.candidate_d == before.candidate_d && shape.masks == before.masks);
+	cop_mem_exchange(table, from, sizeof *table);
+	cop_mem_exchange(&table->shape, &from->shape, sizeof shape);
+	cop_mem_exchange(&table->mask, &from->mask, sizeof table->mask);
+	cop_slab_widen(table->slab, largest_record(&shape));
+	if (shape.masks && before.arms < shape.arms)
+		mask_all(table, before.arms);
 }

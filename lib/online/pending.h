@@ -151,5 +151,9 @@ void cop_pending_save(const cop_pending *table, cop_bytes *bytes);
 COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
 /* What is loaded next is of a model with so many arms, at most as many as the shape has: those beyond were not eligible. */
 void cop_pending_expect_arms(cop_pending *table, size_t arms);
+/* An empty table of the same shape but for further arms, and the same hash key, takes over all that waits or is
+ * remembered in another one, as saving and loading would: arms beyond were not eligible. In no time; `from` is empty
+ * then. */
+void cop_pending_inherit(cop_pending *table, cop_pending *from);
 
 #endif

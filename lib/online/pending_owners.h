@@ -16,6 +16,7 @@ typedef struct cop_pending_owner {
 	uint32_t owner;            /* 0: the place is free */
 	uint32_t oldest, youngest; /* handles of its records; 0: it has none */
 	size_t count, bytes;
+	size_t masked; /* of count */
 } cop_pending_owner;
 
 static inline size_t cop_pending_owners_size(const cop_pending_owner *owner, bool by_bytes)

@@ -119,10 +119,11 @@ static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *
 
 /* ---- the mask ---- */
 
-static size_t mask_size(const cop_pending_shape *shape, unsigned flags)
-{
-	return flags & COP_PENDING_MASKED ? (shape->arms + 7) / 8 : 0;
-}
+_Static_assert(COP_LEARNER_MAX_ARMS <= UINT16_MAX && COP_LEARNER_MAX_CANDIDATES <= UINT16_MAX, "heads have 16 bits");
+
+static size_t bits_size(size_t arms) { return (arms + 7) / 8; }
+
+static size_t mask_size(size_t arms, unsigned flags) { return flags & COP_PENDING_MASKED ? bits_size(arms) : 0; }
 
 static uint8_t *mask_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
@@ -147,6 +148,28 @@ static void unpack(const uint8_t *bits, size_t arms, uint8_t *mask)
 		mask[k] = bits[k / 8] >> k % 8 & 1;
 }
 
+/* Of all arms that there are now. */
+static void unpack_all(const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask)
+{
+	if (r->id_kind & COP_PENDING_MASKED_HERE)
+		unpack(mask_at(shape, r), r->arms, mask);
+	else
+		memset(mask, 1, r->arms);
+	memset(mask + r->arms, 0, shape->arms - r->arms);
+}
+
+/* As pack would write it. */
+static void put_mask(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes)
+{
+	const bool kept = (r->id_kind & COP_PENDING_MASKED_HERE) != 0;
+	const uint8_t *bits = mask_at(shape, r);
+	for (size_t i = 0; i < bits_size(shape->arms); i++) {
+		const size_t first = 8 * i, left = r->arms > first ? r->arms - first : 0;
+		const unsigned all = left >= 8 ? 255u : (1u << left) - 1;
+		cop_bytes_put_u8(bytes, (uint8_t)(left > 0 && kept ? bits[i] : all));
+	}
+}
+
 /* ---- whole records ---- */
 
 size_t cop_pending_record_size(
@@ -155,12 +178,23 @@ size_t cop_pending_record_size(
 	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? sizeof(losses) : 0) +
 	       predictions_size(shape, flags) + shadow_size(shape, flags) + own_size(flags) + owned_size(flags) +
 	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length +
-	       mask_size(shape, flags);
+	       mask_size(shape->arms, flags);
 }
 
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return (size_t)(mask_at(shape, r) - (const uint8_t *)r) + mask_size(shape, flags_of(r));
+	return (size_t)(mask_at(shape, r) - (const uint8_t *)r) + mask_size(r->arms, flags_of(r));
+}
+
+bool cop_pending_record_masked(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return (r->id_kind & COP_PENDING_MASKED_HERE) != 0 || (shape->masks && r->arms < shape->arms);
+}
+
+size_t cop_pending_record_counted(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	const size_t own = (size_t)(mask_at(shape, r) - (const uint8_t *)r);
+	return own + (cop_pending_record_masked(shape, r) ? bits_size(shape->arms) : 0);
 }
 
 static void fill_row(const cop_pending_shape *shape, size_t d, uint8_t *at, const cop_row *x)
@@ -243,7 +277,8 @@ void cop_pending_record_fill(
 		.time = entry->time,
 		.action = shape->arms == 0 ? decision->y : decision->p,
 		.rev = decision->rev,
-		.arm = decision->arm,
+		.arm = (uint16_t)decision->arm,
+		.arms = (uint16_t)shape->arms,
 		.u = decision->u,
 		.flags = (uint8_t)(flags & 0xff),
 		.id_kind = (uint8_t)((id->kind - 1) | (entry->kept ? COP_PENDING_KEPT : 0) |
@@ -334,8 +369,8 @@ void cop_pending_record_view(
 	out->owner = cop_pending_record_owned(shape, r).owner;
 	view_row(shape, shape->d, context_at(shape, r), &out->x);
 	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
-	if (r->id_kind & COP_PENDING_MASKED_HERE) {
-		unpack(mask_at(shape, r), shape->arms, mask);
+	if (cop_pending_record_masked(shape, r)) {
+		unpack_all(shape, r, mask);
 		out->mask = mask;
 	}
 }
@@ -359,7 +394,10 @@ bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending
 void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes)
 {
 	bool kept = (r->id_kind & COP_PENDING_KEPT) != 0;
-	cop_bytes_put_u8(bytes, (uint8_t)((r->id_kind & ~(COP_PENDING_KEPT | COP_PENDING_KIND)) | kind_of(r)));
+	bool masked = cop_pending_record_masked(shape, r);
+	unsigned beside = (r->id_kind & ~(unsigned)(COP_PENDING_KEPT | COP_PENDING_KIND)) |
+	                  (masked ? COP_PENDING_MASKED_HERE : 0u);
+	cop_bytes_put_u8(bytes, (uint8_t)(beside | kind_of(r)));
 	cop_bytes_put_u8(bytes, (uint8_t)(r->id_length | (kept ? SAVED_KEPT : 0)));
 	cop_bytes_put(bytes, id_at(shape, r), r->id_length);
 	cop_bytes_put_u8(bytes, r->flags);
@@ -373,7 +411,8 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	if (r->id_kind & COP_PENDING_OWNED_HERE)
 		cop_bytes_put_u32(bytes, cop_pending_record_owned(shape, r).owner);
 	cop_bytes_put(bytes, context_at(shape, r), (size_t)(id_at(shape, r) - context_at(shape, r)));
-	cop_bytes_put(bytes, mask_at(shape, r), mask_size(shape, flags_of(r)));
+	if (masked)
+		put_mask(shape, r, bytes);
 }
 
 /* *beside: what stands beside the kind. */

@@ -3,6 +3,7 @@
  *     head | losses (only where they are recorded) | predictions | shadow (if there was one) | own_p (only observed)
  *          | owner and its chain (only owned) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
  *
+ * The mask has a bit for each arm that there was when the record was filled; arms that came later were not eligible.
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
 #define COP_ONLINE_PENDING_RECORD_H
@@ -14,7 +15,8 @@ typedef struct cop_pending_record {
 	double action; /* arms: p; values: y */
 	uint64_t rev;
 	uint32_t older, younger; /* handles */
-	uint32_t arm;
+	uint16_t arm;
+	uint16_t arms; /* of the shape, when the record was filled */
 	int8_t u;
 	uint8_t flags;
 	uint8_t id_kind; /* and what stands beside it */
@@ -67,6 +69,11 @@ unsigned cop_pending_record_flags(const cop_pending_shape *shape, const cop_pend
 size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags);
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r);
+/* Whether not all arms were eligible: those that are newer than the record were not, though its mask says nothing of
+ * them, and may be none. */
+bool cop_pending_record_masked(const cop_pending_shape *shape, const cop_pending_record *r);
+/* As large as a record counts, with a bit for each arm that there is if it is masked. */
+size_t cop_pending_record_counted(const cop_pending_shape *shape, const cop_pending_record *r);
 /* Fills a fresh record of that size; older and younger are the caller's. */
 void cop_pending_record_fill(
         const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry);

@@ -402,3 +402,14 @@ cop_err cop_optim_load(cop_optim *optim, cop_cursor *cursor)
 		reset(optim);
 	return err;
 }
+
+void cop_optim_inherit(cop_optim *optim, const cop_optim *from)
+{
+	COP_ASSERT(from->rule == optim->rule && from->cols == optim->cols && from->rows <= optim->rows);
+	optim->steps = from->steps;
+	optim->ragged = from->ragged;
+	for (size_t r = 0; r < optim->rows && optim->ragged; r++)
+		optim->last[r] = r < from->rows ? from->last[r] : optim->steps;
+	for (unsigned i = 0; i < optim->states; i++)
+		memcpy(optim->s[i], from->s[i], from->rows * from->cols * sizeof *optim->s[i]);
+}

@@ -74,5 +74,8 @@ void cop_optim_save(const cop_optim *optim, cop_bytes *bytes);
 /* Into an optimiser of the same name, shape and number of state arrays; from there it continues as the saved one, bit
  * for bit. On error the state is as new. COP_ESHAPE: saved by another kind or shape. COP_EFORMAT, COP_ENONFINITE. */
 COP_CHECK cop_err cop_optim_load(cop_optim *optim, cop_cursor *cursor);
+/* Into one of the same kind, columns and number of state arrays, and at least as many rows: the first rows go on as the
+ * other's, further ones begin. */
+void cop_optim_inherit(cop_optim *optim, const cop_optim *from);
 
 #endif

@@ -83,6 +83,23 @@ static void test_mem_strdup_copies_text(void **state)
 	}
 }
 
+static void test_exchange_any_size(void **state)
+{
+	(void)state;
+	for (size_t size = 0; size < 200; size++) {
+		unsigned char a[200], b[200], was_a[200], was_b[200];
+		for (size_t i = 0; i < sizeof a; i++) {
+			a[i] = was_a[i] = (unsigned char)i;
+			b[i] = was_b[i] = (unsigned char)(255 - i);
+		}
+		cop_mem_exchange(a, b, size);
+		assert_memory_equal(a, was_b, size);
+		assert_memory_equal(b, was_a, size);
+		assert_memory_equal(a + size, was_a + size, sizeof a - size);
+		assert_memory_equal(b + size, was_b + size, sizeof b - size);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -91,6 +108,7 @@ int main(void)
 		cmocka_unit_test(test_mem_resize_keeps_old_and_zeroes_new),
 		cmocka_unit_test(test_mem_without_memory_is_null_and_keeps_old),
 		cmocka_unit_test(test_mem_strdup_copies_text),
+		cmocka_unit_test(test_exchange_any_size),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

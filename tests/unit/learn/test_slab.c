@@ -186,6 +186,19 @@ static void test_failed_allocation_leaves_slab_usable(void **state)
 	cop_slab_free(slab);
 }
 
+static void test_widened_slab_keeps_records_and_has_larger_ones(void **state)
+{
+	(void)state;
+	cop_slab *slab = slab_of(100);
+	record old = { 0 }, larger = { 0 };
+	take(slab, &old, 100, 1);
+	cop_slab_widen(slab, (size_t)800 << 10);
+	take(slab, &larger, (size_t)800 << 10, 2);
+	check(slab, &old);
+	check(slab, &larger);
+	cop_slab_free(slab);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_take_after_reserve_allocates_nothing),
 		cmocka_unit_test(test_new_wrong_size_is_refused),
 		cmocka_unit_test(test_failed_allocation_leaves_slab_usable),
+		cmocka_unit_test(test_widened_slab_keeps_records_and_has_larger_ones),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
