@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/crc32c.h"
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
 #include "store/state_dir.h"
+#include "tree/trees_checkpoint.h"
 
 typedef struct place {
 	char folder[PATH_MAX];
@@ -59,27 +59,12 @@ cop_err cop_challenger_read(
 {
 	place at;
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
-	cop_bytes body;
-	cop_section_file file;
 	*out = NULL;
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err != COP_OK)
 		return err;
 	path_of(&at, number, path);
-	cop_bytes_init(&body);
-	err = cop_checkpoint_read(path, &body, diag);
-	if (err == COP_OK)
-		err = cop_section_file_open(&file, body.data, body.length, path, diag);
-	if (err == COP_OK) {
-		*crc = cop_crc32c(0, body.data, body.length);
-		err = cop_trees_load(&file, out);
-		if (err != COP_OK)
-			cop_diag_of(diag, path, "the trees cannot be read: %s", cop_err_text(err));
-		if (err == COP_ENOTFOUND)
-			err = COP_EFORMAT;
-	}
-	cop_bytes_fini(&body);
-	return err;
+	return cop_trees_checkpoint_read(path, out, crc, diag);
 }
 
 /* Newest first; caller frees. No folder: none. */

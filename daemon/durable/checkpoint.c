@@ -13,6 +13,7 @@
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
+#include "store/state_mark.h"
 
 void cop_checkpoint_init(cop_checkpoint *checkpoint, const char *folder)
 {
@@ -30,21 +31,12 @@ void cop_checkpoint_fini(cop_checkpoint *checkpoint)
 static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
 {
 	cop_section_file file;
-	cop_model_section section;
-	*mark = (cop_checkpoint_mark){ 0 };
+	cop_state_mark is = { 0 };
 	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
 	if (err == COP_OK)
-		err = cop_section_file_find(&file, COP_STATE_DIR_MARK, 0, COP_STATE_DIR_MARK_VERSION, &section);
-	if (err == COP_ENOTFOUND)
-		return COP_OK;
-	if (err != COP_OK)
-		return err;
-	cop_cursor cursor;
-	cop_cursor_init(&cursor, section.data, section.length);
-	mark->time = cop_cursor_f64(&cursor);
-	mark->journal_next = cop_cursor_u64(&cursor);
-	mark->journal_base = cop_cursor_u64(&cursor);
-	return cursor.err;
+		err = cop_state_mark_read(&file, &is);
+	*mark = (cop_checkpoint_mark){ is.time, is.journal_next, is.journal_base };
+	return err == COP_ENOTFOUND ? COP_OK : err;
 }
 
 /* A file's body and mark; the body is initialised. */

@@ -187,7 +187,7 @@ static cop_err make_workspace(cop_recorded_model *told, const cop_wire_shape *sh
 	return err;
 }
 
-static cop_err set_shape(cop_recorded_model *told, const cop_wire_shape *wanted, cop_diag *diag)
+cop_err cop_recorded_model_shape(cop_recorded_model *told, const cop_wire_shape *wanted, cop_diag *diag)
 {
 	cop_wire_shape shape = *wanted;
 	shape.max_nonzeros = larger(shape.max_nonzeros, told->shape.max_nonzeros);
@@ -222,7 +222,7 @@ cop_err cop_recorded_model_choose(
 	bool short_of = false;
 	told->model.loss_range[1] = 1.0;
 	const cop_wire_shape smallest = { .features = 1, .arms = 1, .losses = 1 }; /* until one is known */
-	cop_err err = set_shape(told, &smallest, diag);
+	cop_err err = cop_recorded_model_shape(told, &smallest, diag);
 	if (err == COP_OK)
 		err = collect_names(source, &list, &short_of);
 	if (err == COP_OK && name[0] != '\0' && !listed(&list, name, strlen(name)))
@@ -283,7 +283,7 @@ static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_d
 	if (told->model.told && !fits(told, model))
 		return refuse_shape(told, model, diag);
 	cop_wire_models_shape(model, &shape);
-	cop_err err = set_shape(told, &shape, diag);
+	cop_err err = cop_recorded_model_shape(told, &shape, diag);
 	if (err != COP_OK)
 		return err;
 	publish(told);

@@ -30,6 +30,9 @@ void cop_recorded_model_fini(cop_recorded_model *told);
  * before. COP_EINVAL: values. COP_EFULL: too large to be read. COP_ENOMEM. */
 COP_CHECK cop_err cop_recorded_model_take(cop_recorded_model *told, const uint8_t *set, size_t length, cop_diag *diag);
 
+/* Of this shape from here on, as what the caller knows has it. COP_EFULL, COP_ENOMEM, as above. */
+COP_CHECK cop_err cop_recorded_model_shape(cop_recorded_model *told, const cop_wire_shape *wanted, cop_diag *diag);
+
 /* Whether the record is the model's. COP_EEND: it is another's. COP_EFORMAT: no record. COP_ESHAPE: no set so far has
  * had room for the model. */
 COP_CHECK cop_err cop_recorded_model_match(cop_recorded_model *told, const cop_journal_record *record, cop_diag *diag);

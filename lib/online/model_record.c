@@ -116,18 +116,30 @@ static bool is_own(const cop_model *model, const cop_model_context *context, con
 }
 
 /* The serving learner moves as by the decision; one with another in its shadow follows it, since the shadow asks for
- * what the serving one would have done. */
-static void go_along(cop_model *model, const cop_model_context *context, const cop_decision *decision)
+ * what the serving one would have done, and so does one that is to be seen. */
+static void go_along(cop_model *model, const cop_model_context *context, cop_decision *decision,
+        const cop_model_relearning *how, double *own_p)
 {
 	const cop_candidates set = cop_model_candidates(context);
+	const bool values = model->learner->class->values;
 	cop_decision followed = *decision;
 	cop_policy_view view;
-	if (model->shadow.learner == NULL || model->learner->class->values) {
+	if (how != NULL && how->own)
+		decision->rev = model->learner->rev;
+	bool follows = how != NULL ? model->learner->class->view != NULL : model->shadow.learner != NULL && !values;
+	if (!follows) {
 		cop_learner_advance(model->learner, context->x, &set);
 		return;
 	}
 	cop_err err = cop_learner_follow(model->learner, context->x, &set, &followed, &view);
 	COP_ASSERT(err == COP_OK); /* the model fits the context */
+	if (how != NULL && how->own && !values) {
+		memcpy(decision->prediction, followed.prediction, sizeof decision->prediction);
+		decision->greedy = followed.greedy;
+		*own_p = fmin(view.p[decision->arm], 1.0);
+	}
+	if (how != NULL && how->see != NULL)
+		how->see(how->context, &view);
 }
 
 #define NO_PREDICTION 0.5f /* what an expert that knows nothing predicts */
@@ -141,7 +153,7 @@ static void get_predictions(const cop_model *model, const cop_wire_record *r, fl
 		out[i] = NO_PREDICTION;
 }
 
-static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
+cop_err cop_model_state_apply_decision(cop_model *model, const cop_wire_record *r, const cop_model_relearning *how)
 {
 	const cop_model_context context = {
 		.id = &r->id,
@@ -171,7 +183,7 @@ static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
 	bool splits = !model->learner->class->values && by->place < COP_CONTROL_PLACES &&
 	              by->baseline >= COP_CONTROL_CALLER && by->baseline <= UINT32_MAX;
 	bool fits = is_own(model, &context, &decision) && (observable || !r->observed) && (splits || !r->split) &&
-	            (model->shadow.learner == NULL || cop_model_fits(model, &context));
+	            ((model->shadow.learner == NULL && how == NULL) || cop_model_fits(model, &context));
 	if (!fits)
 		return COP_EINVAL;
 	cop_err err = cop_model_reserve(model, &context, r->observed);
@@ -180,8 +192,9 @@ static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
 	cop_model_settle_all(model, &r->settled, false, r->time);
 	if (cop_model_find(model, &r->id, &entry))
 		return COP_EINVAL;
-	go_along(model, &context, &decision);
-	cop_model_await(model, &context, r->time, &decision, r->observed ? &r->own_p : NULL, r->split ? &split : NULL,
+	double own_p = r->own_p;
+	go_along(model, &context, &decision, how, &own_p);
+	cop_model_await(model, &context, r->time, &decision, r->observed ? &own_p : NULL, r->split ? &split : NULL,
 	        &r->settled);
 	return COP_OK;
 }
@@ -259,7 +272,7 @@ cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_w
 	cop_model_begin(model);
 	switch (type) {
 	case COP_WIRE_RECORD_DECISION:
-		err = apply_decision(model, record);
+		err = cop_model_state_apply_decision(model, record, NULL);
 		break;
 	case COP_WIRE_RECORD_FEEDBACK:
 		err = apply_feedback(model, record);

@@ -3,6 +3,7 @@
 #define COP_ONLINE_MODEL_STATE_H
 
 #include "online/model_apprentice.h"
+#include "online/model_relearn.h"
 #include "online/model_shadow.h"
 #include "wire/wire_settled.h"
 
@@ -100,6 +101,9 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 /* All of a record's that gave way, or all others. Those that do not wait, or have more or fewer losses than the model
  * takes, are passed over and counted as missing. */
 void cop_model_settle_all(cop_model *model, const cop_wire_settled *settled, bool gave_way, double now);
+/* Follows a decision's record and waits with it; how: NULL, as recovery does. Errors of cop_model_apply. */
+COP_CHECK cop_err cop_model_state_apply_decision(
+        cop_model *model, const cop_wire_record *r, const cop_model_relearning *how);
 /* Learns from losses of a waiting decision. Errors of learning; nothing changed then. */
 COP_CHECK cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
 /* Adds losses to a waiting decision's, by the reward rule. COP_EDIVERGED: they overflow; nothing changed then. */

@@ -5,7 +5,7 @@ import random
 
 import pytest
 from bandit_logs import coppice
-from conftest import model
+from conftest import model, wait_for
 
 EVENTS = 3000
 
@@ -143,7 +143,76 @@ def test_models_that_rank_and_models_given_further_arms(daemon):
     assert grown["events"] == 1000 and grown["gain"]["high"] < 0
 
 
-def test_models_of_values_are_refused(daemon):
-    one = daemon(model("v", "value", arms=None, features=2))
+def value_model(**options):
+    return model("v", "value", arms=None, features=2, height=None, trees=None, feedback="bins", **options)
+
+
+def played(one, xs, seen=1.0):
+    """Values of which 2 + 3 x[0] is the best; the mean loss, at most 1. seen: a factor of x[0], as it is told."""
+    total, client = 0, one.client()
+    for i, x in enumerate(xs):
+        y = client.ok("decide", "v", {"id": i, "x": [x[0] * seen, x[1]]})["y"]
+        total += (loss := abs(y - 2 - 3 * x[0]) / 3)
+        client.feedback("v", i, loss)
+    return total / len(xs)
+
+
+def test_models_of_values(daemon):
+    one = daemon(value_model(value_range=[2, 5]))
+    mean = played(one, contexts()[:1500])
+    one.client().ok("checkpoint")
+    same = whatif(one)
+    assert same["events"] == 1500 and same["changed"] == 0 and same["moved"] == 0 and "changes" not in same
+    assert same["gain"] == {"value": 0, "low": 0, "high": 0} and same["mean_loss"] == pytest.approx(mean)
+    assert same["was"]["low"] - 0.02 < mean < same["was"]["high"] + 0.02
+    blind = whatif(one, "--without", "0", "--level", "0.999")
+    assert blind["changed"] > 750 and 0.05 < blind["moved"] < 0.5
+    true = played(daemon(value_model(value_range=[2, 5])), contexts()[:1500], seen=0.0)
+    assert true > mean + 0.1 and blind["would"]["low"] < true < blind["would"]["high"]
+    assert blind["gain"]["low"] < true - mean < blind["gain"]["high"]
+    text, _ = coppice("whatif", one.state, "--without", "0")
+    assert "another best value in" in text and "of value_range away, on average" in text and "arm" not in text
+    assert "delta: learner value has no such option" in whatif(one, "delta=0.2", fails=2)
+
+
+@pytest.mark.parametrize("feedback", ["one", "two"])
+def test_values_of_probes_are_compared_and_not_estimated(daemon, feedback):
+    one = daemon(model("v", "value", arms=None, features=2, feedback=feedback))
+    client = one.client()
+    for i, x in enumerate(contexts()[:400]):
+        probes = client.ok("decide", "v", {"id": i, "x": x[:2]})["probe"]
+        losses = [abs(y - x[0]) for y in probes]
+        client.feedback("v", i, losses if feedback == "two" else losses[0])
     one.stop()
-    assert 'model "v" plays values; expected one of arms or candidates' in whatif(one, fails=1)
+    asked = whatif(one, "learning_rate=3")
+    assert asked["events"] == 400 and asked["moved"] > 0 and not {"was", "would", "gain"} & set(asked)
+    assert "what was played has no density" in coppice("whatif", one.state)[0]
+    assert "delta: is what the journal's decisions have" in whatif(one, "delta=0.2", fails=2)
+
+
+def test_control_group_is_learned_and_not_counted(daemon):
+    one = daemon(model(policy="epsilon", epsilon=0.5, holdout=0.2, baseline=0))
+    mean = live(one.client(), contexts()[:1500])
+    one.client().ok("checkpoint")
+    asked = whatif(one, "epsilon=0.05")
+    assert asked["events"] + asked["held"] == 1500 and 200 < asked["held"] < 400
+    assert asked["gain"]["high"] < 0 and asked["mean_loss"] < mean
+
+
+def test_windows_and_rewards_of_their_own(daemon):
+    one = daemon(model(policy="epsilon", epsilon=0.5, reward_window="50ms"))
+    client = one.client()
+    for i, x in enumerate(contexts()[:300]):
+        arm = client.decide("m", i, x)["a"]
+        assert client.feedback("m", i, loss(x, arm)) == "applied"
+    for first in range(300, 600, 50):  # ids of what ended are known as long as a window
+        late = [(i, x, client.decide("m", i, x)["a"]) for i, x in enumerate(contexts()[first : first + 50], first)]
+        wait_for(lambda: client.model()["pending"] == 0, "windows to end")
+        assert {client.feedback("m", i, loss(x, arm)) for i, x, arm in late} <= {"late", "unknown"}
+    one.stop()
+    as_it_is, patient = whatif(one, "--save", one.folder / "short"), whatif(one, "--window", "600", "--save", one.folder / "long")
+    assert as_it_is["late"] == patient["late"] == 0 and patient["events"] == as_it_is["events"] == 300
+    learned = [json.loads(coppice("inspect", one.folder / f, "--json")[0])["models"][0]["learned"] for f in ("short", "long")]
+    assert learned == [300, 600]
+    strict = whatif(one, "reward_window=1ms", "default_loss=1", "reward=last")
+    assert strict["events"] == 300

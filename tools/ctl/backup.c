@@ -25,6 +25,7 @@
 #include "store/journal_stat.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
+#include "store/state_mark.h"
 #include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "wire/wire_json.h"
@@ -169,19 +170,12 @@ static cop_err check_origin(const backup *b, const char *path, time_t began, cop
 static cop_err read_mark(backup *b, const char *path, cop_diag *diag)
 {
 	cop_section_file file;
-	cop_model_section section;
-	cop_cursor cursor;
+	cop_state_mark mark;
 	cop_err err = cop_section_file_open(&file, b->body.data, b->body.length, path, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_section_file_find(&file, COP_STATE_DIR_MARK, 0, COP_STATE_DIR_MARK_VERSION, &section);
-	if (err == COP_OK) {
-		cop_cursor_init(&cursor, section.data, section.length);
-		(void)cop_cursor_f64(&cursor);
-		uint64_t next = cop_cursor_u64(&cursor);
-		b->next = next == 0 ? 1 : next;
-		err = cursor.err;
-	}
+	err = cop_state_mark_read(&file, &mark);
+	b->next = mark.journal_next == 0 ? 1 : mark.journal_next;
 	if (err != COP_OK)
 		cop_diag_of(diag, path, "section \"" COP_STATE_DIR_MARK "\": %s", cop_err_text(err));
 	return err;

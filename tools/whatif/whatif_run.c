@@ -1,272 +1,479 @@
-/* What a model of further arms has masks for is as long as there were arms then; both models have all arms from the
- * beginning, so masks are lengthened. A feature that is left out is 0 in dense rows and missing in sparse ones: one that
- * never varies tells nothing. */
+/* What both models had to say of a decision waits in a table beside theirs until a record has its loss. Where they begin
+ * as the model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where
+ * they begin anew, records of what came before are passed over, the model's shape is what segments and configurations
+ * tell, and masks are lengthened: both models have all arms from the beginning. */
 #include "whatif_run.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "history/journal_history.h"
+#include "history/record_source.h"
+#include "history/recorded_model.h"
+#include "online/model_shadow.h"
+#include "store/section_file.h"
+#include "whatif_config.h"
+#include "whatif_pair.h"
+#include "whatif_promote.h"
+#include "whatif_start.h"
+#include "whatif_tally.h"
 
 typedef struct run {
 	const cop_whatif_question *question;
 	cop_whatif_figures *figures;
-	cop_event_reader *reader;
-	cop_model *was, *would;
-	uint8_t *mask;   /* arms */
-	float *dense;    /* the row without what is left out, */
-	uint32_t *index; /* sparse: its places, */
-	float *value;    /* and values */
-	double low, width;
+	cop_whatif_pair pair;
+	cop_recorded_model told; /* shape and room of records */
+	cop_record_source source;
+	cop_journal_record raw;
+	cop_open_decisions open;
+	uint64_t segment;
+	bool judged; /* what challengers are judged by is known */
+	bool over;   /* records are behind the span's end: what they end is of interest alone */
 } run;
 
-/* What a model would do, and what it thinks of it. */
-typedef struct opinion {
-	cop_policy_view view;
-	double target, target_max;
-} opinion;
+static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+static const cop_wire_workspace no_workspace = { 0 };
 
-void cop_whatif_run_fini(cop_whatif_figures *figures)
+static bool is_anew(const run *r) { return r->figures->begun == COP_WHATIF_ANEW; }
+
+/* Says which record. */
+static cop_err refuse(const run *r, cop_err err, const char *what, cop_diag *diag)
 {
-	cop_mem_free(figures->change);
-	*figures = (cop_whatif_figures){ 0 };
+	char text[sizeof diag->message];
+	(void)snprintf(text, sizeof text, "%.300s", what[0] != '\0' ? what : cop_err_text(err));
+	cop_diag_of(diag, r->question->journal,
+	        "record %" PRIu64 " does not fit the model as it was: %s; expected --from after it, or --fresh",
+	        r->raw.sequence, text);
+	return err == COP_ENOMEM ? err : COP_EFORMAT;
 }
 
-static size_t arms_of(const run *r) { return cop_model_get_settings(r->was)->learner.arms; }
+/* ---- records ---- */
 
-static cop_row without(run *r, const cop_row *x)
+static bool in_span(const run *r, double time) { return time >= r->question->from && time <= r->question->to; }
+
+static bool is_accepted(const cop_wire_record *rec)
 {
-	const uint8_t *left_out = r->question->without;
-	cop_row out = *x;
-	if (left_out == NULL)
-		return out;
-	if (x->dense != NULL) {
-		for (size_t j = 0; j < x->d; j++)
-			r->dense[j] = left_out[j] != 0 ? 0.0f : x->dense[j];
-		out.dense = r->dense;
-		return out;
-	}
-	out.nnz = 0;
-	for (size_t j = 0; j < x->nnz; j++) {
-		if (left_out[x->index[j]] != 0)
-			continue;
-		r->index[out.nnz] = x->index[j];
-		r->value[out.nnz++] = x->value[j];
-	}
-	out.index = r->index;
-	out.value = r->value;
-	return out;
+	return rec->result == COP_WIRE_APPLIED || rec->result == COP_WIRE_RECORDED;
+}
+
+static void lengthen_mask(run *r, cop_wire_record *rec)
+{
+	const size_t arms = cop_model_get_settings(r->pair.was.model)->learner.arms, then = r->told.model.arms;
+	if (rec->candidates > 0 || then >= arms)
+		return;
+	memset(r->pair.mask, 0, arms);
+	if (rec->mask != NULL)
+		memcpy(r->pair.mask, rec->mask, then);
+	else
+		memset(r->pair.mask, 1, then);
+	rec->mask = r->pair.mask;
+	rec->arms = arms;
 }
 
 /* Whether the model was then as the newest checkpoint has it, but for arms that were added since. */
-static bool is_alike(const run *r, const cop_logged_event *event)
+static bool is_alike(const run *r, const cop_wire_record *rec)
 {
 	const cop_learner_settings *l = &r->question->was.learner;
-	const cop_journal_history_model *m = cop_journal_history_get_model(r->reader);
+	const cop_journal_history_model *m = &r->told.model;
 	bool same = m->features == l->features && (l->features != 0 || m->bits == l->bits) && m->arms <= l->arms;
-	return same && event->x.d == cop_learner_dimension(l) && (event->x.dense != NULL) == (l->features != 0) &&
-	       (l->features != 0 || event->x.nnz <= l->max_nonzeros);
+	return same && (!rec->has_x || l->features != 0 || rec->x.nnz <= l->max_nonzeros);
 }
 
-static void lengthen_mask(run *r, cop_logged_event *event)
+/* Both take it. What does not fit the first one is an error, unless it began anew. */
+static cop_err take(run *r, cop_wire_record_type type, const cop_wire_record *rec, cop_diag *diag)
 {
-	const size_t then = event->mask != NULL ? event->arms : cop_journal_history_get_model(r->reader)->arms;
-	if (event->candidates > 0 || then >= arms_of(r))
-		return;
-	memset(r->mask, 0, arms_of(r));
-	if (event->mask != NULL)
-		memcpy(r->mask, event->mask, then);
-	else
-		memset(r->mask, 1, then);
-	event->mask = r->mask;
+	cop_err err = cop_whatif_pair_take(&r->pair, false, type, rec);
+	bool fits = err == COP_OK || (is_anew(r) && type != COP_WIRE_RECORD_DECISION);
+	if (err == COP_ENOMEM || (!fits && !is_anew(r)))
+		return refuse(r, err, "", diag);
+	r->figures->bad += !fits;
+	if (r->figures->record == 0)
+		r->figures->record = r->raw.sequence;
+	cop_feedback_result *result = &r->pair.would.how.result;
+	*result = COP_FEEDBACK_APPLIED;
+	err = cop_whatif_pair_take(&r->pair, true, type, rec);
+	bool late = err == COP_OK && type == COP_WIRE_RECORD_FEEDBACK && *result == COP_FEEDBACK_LATE;
+	r->figures->late += late && is_accepted(rec);
+	return err == COP_ENOMEM ? err : COP_OK;
 }
 
-/* The model takes the event in; what it would have done before. */
-static cop_err ask(run *r, cop_model *model, const cop_row *x, const cop_logged_event *event, opinion *out)
+static cop_err decide(run *r, cop_wire_record *rec, cop_diag *diag)
 {
-	const cop_model_logged logged = {
-		.x = x,
-		.mask = event->mask,
-		.arm = event->action,
-		.p = event->p,
-		.loss = event->cost,
-		.learn = event->labelled && event->learn,
-		.candidate = event->candidate,
-		.candidates = event->candidates,
-	};
-	cop_err err = cop_model_take_logged(model, &logged, &out->view);
-	if (err == COP_EDIVERGED) {
-		r->figures->refused++;
-		err = COP_OK;
+	bool held = rec->split && rec->observed;
+	if (is_anew(r))
+		lengthen_mask(r, rec);
+	cop_whatif_pair_look(&r->pair, rec);
+	cop_err err = take(r, COP_WIRE_RECORD_DECISION, rec, diag);
+	if (err != COP_OK || !in_span(r, rec->time))
+		return err;
+	if (held) {
+		r->figures->held++;
+		return COP_OK;
 	}
+	bool seen = r->figures->values || r->pair.seen.estimated;
+	r->figures->estimated |= r->pair.seen.estimated;
+	return seen ? cop_whatif_tally_keep(&r->open, &rec->id, &r->pair.seen) : COP_OK;
+}
+
+/* A feedback that is an event of its own: both are asked as they are. */
+static void see_foreign(run *r, const cop_wire_record *rec)
+{
+	bool foreign = rec->has_x && !rec->joined && rec->result == COP_WIRE_APPLIED;
+	if (!foreign || rec->candidates > 0 || r->figures->values || !in_span(r, rec->time))
+		return;
+	if (cop_whatif_pair_view(&r->pair, rec) != COP_OK || !r->pair.seen.estimated) {
+		r->figures->bad++;
+		return;
+	}
+	r->figures->estimated = true;
+	cop_whatif_tally_count(r->figures, &r->pair.seen, rec->loss[0]);
+}
+
+static cop_err judge(run *r, cop_diag *diag);
+
+static cop_err promote(run *r, const cop_wire_record *rec, cop_diag *diag)
+{
+	const cop_whatif_question *q = r->question;
+	cop_diag why = { 0 };
+	cop_err err = r->judged ? COP_OK : judge(r, diag);
 	if (err != COP_OK)
 		return err;
-	out->target = out->view.p[event->action];
-	out->target_max = 0.0;
-	for (size_t k = 0; k < out->view.arms; k++)
-		out->target_max = fmax(out->target_max, out->view.p[k]);
-	return COP_OK;
+	err = cop_whatif_promote(r->pair.was.model, q->state, q->model, rec, &why);
+	if (err != COP_OK && (!is_anew(r) || err == COP_ENOMEM))
+		return refuse(r, err, why.message, diag);
+	if (r->pair.along)
+		err = cop_whatif_promote(r->pair.would.model, q->state, q->model, rec, &why);
+	return err == COP_ENOMEM ? err : COP_OK;
 }
 
-/* The mean cost that `model` expects of the policy. */
-static double expected(const run *r, const opinion *policy, const opinion *model)
+static void save(const run *r)
 {
-	double sum = 0.0;
-	for (size_t k = 0; k < policy->view.arms; k++)
-		sum += policy->view.p[k] * (double)model->view.loss[k];
-	return r->low + r->width * sum;
+	static const char *const others[] = { "features", "names" };
+	cop_bytes *out = r->question->save;
+	cop_section_file file;
+	cop_model_section section;
+	cop_bytes_clear(out);
+	size_t mark = cop_section_file_begin(out);
+	cop_model_save(r->pair.would.model, out);
+	bool open = cop_section_file_open(&file, r->question->data, r->question->length, NULL, NULL) == COP_OK;
+	for (size_t i = 0; open && i < 2; i++) {
+		if (cop_section_file_find(&file, others[i], 0, UINT32_MAX, &section) != COP_OK)
+			continue;
+		size_t at = cop_section_file_begin_section(out, section.name, section.version);
+		cop_bytes_put(out, section.data, section.length);
+		cop_section_file_end_section(out, at);
+	}
+	cop_section_file_end(out, mark);
 }
 
-static cop_offpolicy_event event_of(
-        const run *r, const cop_logged_event *event, const opinion *policy, const opinion *model)
+/* The span ends here, at the latest. */
+static void finish(run *r)
 {
-	return (cop_offpolicy_event){
-		.p = event->p,
-		.cost = event->cost,
-		.weight = 1.0,
-		.target = policy->target,
-		.target_max = policy->target_max,
-		.has_model = true,
-		.model_logged = r->low + r->width * (double)model->view.loss[event->action],
-		.model_target = expected(r, policy, model),
+	if (r->over || r->pair.was.model == NULL)
+		return;
+	r->over = true;
+	r->figures->refused = cop_whatif_pair_refused(&r->pair);
+	if (r->question->save != NULL)
+		save(r);
+}
+
+static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
+{
+	const cop_wire_record_type type = (cop_wire_record_type)r->raw.type;
+	if (rec->time > r->question->to)
+		finish(r);
+	cop_whatif_tally_end(&r->open, type, rec, r->figures);
+	if (r->over)
+		return COP_OK;
+	if (type == COP_WIRE_RECORD_PROMOTION)
+		return promote(r, rec, diag);
+	if (type == COP_WIRE_RECORD_DECISION)
+		return is_anew(r) && rec->time < r->question->from ? COP_OK : decide(r, rec, diag);
+	if (type == COP_WIRE_RECORD_FEEDBACK)
+		see_foreign(r, rec);
+	return take(r, type, rec, diag);
+}
+
+/* ---- what the journal says of the model ---- */
+
+/* Records are of the first model's shape. */
+static cop_err shape(run *r, cop_diag *diag)
+{
+	const cop_learner_settings *l = &cop_model_get_settings(r->pair.was.model)->learner;
+	const cop_wire_shape wanted = {
+		.features = l->features,
+		.bits = l->bits,
+		.max_nonzeros = l->max_nonzeros,
+		.arms = l->arms,
+		.max_candidates = cop_learner_plays_candidates(l) ? l->max_candidates : 0,
+		.candidate_features = l->candidate_features,
+		.losses = (uint32_t)cop_learner_losses(l),
 	};
+	return cop_recorded_model_shape(&r->told, &wanted, diag);
 }
 
-static double distance(const opinion *a, const opinion *b)
+/* Whether the configuration's models are told, and the model is not among them. */
+static bool is_missing(const run *r, const cop_wire_record *config)
 {
-	double sum = 0.0;
-	for (size_t k = 0; k < a->view.arms; k++)
-		sum += fabs(a->view.p[k] - b->view.p[k]);
-	return fmin(sum / 2.0, 1.0);
+	cop_wire_models models;
+	cop_wire_model model;
+	if (config->models == NULL ||
+	        cop_wire_models_open(&models, config->models, config->models_length, NULL) != COP_OK)
+		return false;
+	if (models.left_out > 0)
+		return false;
+	while (cop_wire_models_next(&models, &model, NULL) == COP_OK)
+		if (model.name_length == strlen(r->question->model) &&
+		        memcmp(model.name, r->question->model, model.name_length) == 0)
+			return false;
+	return true;
 }
 
-/* cost: as it was. */
-static cop_err add(run *r, const cop_logged_event *event, const opinion *was, const opinion *would)
+/* COP_ENOTFOUND: it is not of the model. */
+static cop_err read_config(const run *r, const cop_journal_record *raw, cop_whatif_config *out)
 {
-	cop_whatif_figures *f = r->figures;
-	const cop_offpolicy_event a = event_of(r, event, was, was), b = event_of(r, event, would, would);
-	const cop_offpolicy_event common = event_of(r, event, would, was);
-	cop_err err = cop_offpolicy_add(&f->was, &a);
+	cop_wire_record rec;
+	const char *name = r->question->model;
+	if (cop_wire_record_decode(
+	            COP_WIRE_RECORD_CONFIG, raw->body, raw->length, &no_shape, &no_workspace, &rec, NULL) != COP_OK)
+		return COP_EFORMAT;
+	if (is_missing(r, &rec))
+		return COP_ENOTFOUND;
+	return cop_whatif_config_read(rec.text, rec.text_length, name, strcspn(name, "#"), out);
+}
+
+static cop_err configure(run *r, cop_diag *diag)
+{
+	cop_whatif_config config;
+	cop_diag why = { 0 };
+	cop_err err = read_config(r, &r->raw, &config);
+	if (err == COP_ENOTFOUND)
+		return COP_OK;
+	if (err == COP_OK && r->pair.was.model != NULL) {
+		err = cop_whatif_pair_configure(&r->pair, &config, &why);
+	} else if (err == COP_OK && config.starts_from) {
+		cop_diag_message(&why, "it began with a saved model (start_from), whose file is not the journal's");
+		err = COP_EFORMAT;
+	} else if (err == COP_OK) {
+		err = cop_whatif_pair_new(&r->pair, &config.set, &why);
+		if (err == COP_OK)
+			err = cop_whatif_pair_configure(&r->pair, &config, &why);
+	}
 	if (err == COP_OK)
-		err = cop_offpolicy_add(&f->would, &b);
-	if (err == COP_OK)
-		err = cop_offpolicy_pair_add(&f->gain, &common, &a, distance(was, would));
-	f->changed += was->view.best != would->view.best;
-	if (f->arms > 0)
-		f->change[was->view.best * f->arms + would->view.best]++;
+		err = shape(r, &why);
+	r->judged = true;
+	return err == COP_OK ? COP_OK : refuse(r, err, why.message, diag);
+}
+
+/* The newest configuration from before the record in hand, for what challengers are judged by. */
+static cop_err judge(run *r, cop_diag *diag)
+{
+	cop_record_source earlier = { 0 };
+	cop_journal_record raw;
+	cop_whatif_config config, newest = { .starts_from = false };
+	bool found = false;
+	cop_err err = cop_record_source_open(&earlier, r->question->journal, 0, false, NULL, diag);
+	while (err == COP_OK && (err = cop_record_source_next(&earlier, &raw, diag)) == COP_OK) {
+		if (raw.sequence >= r->raw.sequence)
+			break;
+		if (raw.type != COP_WIRE_RECORD_CONFIG || read_config(r, &raw, &config) != COP_OK)
+			continue;
+		newest = config;
+		found = true;
+	}
+	cop_record_source_fini(&earlier);
+	r->judged = true;
+	if (found && err == COP_OK)
+		err = cop_model_judge_by(r->pair.was.model, &newest.rule);
+	if (found && err == COP_OK)
+		err = cop_model_judge_by(r->pair.would.model, &newest.rule);
+	return err == COP_EEND ? COP_OK : err;
+}
+
+/* ---- reading ---- */
+
+static cop_err place(const run *r, cop_err err, cop_diag *diag)
+{
+	char text[sizeof diag->message];
+	(void)snprintf(text, sizeof text, "%.300s", diag->message);
+	cop_diag_at_offset(diag, "", r->raw.offset, "record %" PRIu64 ": %s", r->raw.sequence, text);
+	cop_record_source_place(&r->source, r->segment, diag);
 	return err;
 }
 
-/* The event as the second model would have met it. */
-static cop_logged_event in_time(run *r, const cop_logged_event *event)
+/* Where both are new, headers and configurations describe the records. */
+static cop_err take_told(run *r, cop_diag *diag)
 {
-	const cop_journal_history_origin *origin = cop_journal_history_get_origin(r->reader);
-	const cop_model_settings *set = &r->question->would;
-	cop_logged_event out = *event;
-	double took = origin->learned_time - origin->time;
-	if (r->question->window == 0.0 || origin->self_contained || origin->defaulted || took <= r->question->window)
-		return out;
-	r->figures->late++;
-	out.cost = set->default_loss;
-	out.learn = event->learn && set->has_default_loss;
-	return out;
+	size_t length;
+	const uint8_t *set = cop_record_source_model_set(&r->source, &length);
+	uint64_t base = cop_record_source_base(&r->source);
+	cop_wire_record rec;
+	cop_err err = COP_OK;
+	if (base != r->segment)
+		err = cop_recorded_model_take(&r->told, set, length, diag);
+	r->segment = base;
+	if (err == COP_OK && r->raw.type == COP_WIRE_RECORD_CONFIG &&
+	        cop_wire_record_decode(COP_WIRE_RECORD_CONFIG, r->raw.body, r->raw.length, &no_shape, &no_workspace,
+	                &rec, NULL) == COP_OK)
+		err = cop_recorded_model_take(&r->told, rec.models, rec.models_length, diag);
+	return err == COP_OK ? COP_OK : place(r, err, diag);
 }
 
-static cop_err take(run *r, cop_logged_event *event)
+/* COP_EEND: another model's. */
+static cop_err match(run *r, cop_diag *diag)
 {
-	cop_whatif_figures *f = r->figures;
-	const double time = cop_journal_history_get_origin(r->reader)->time;
-	opinion was, would;
-	if (time < r->question->from || time > r->question->to)
-		return COP_OK;
-	if (!is_alike(r, event)) {
-		f->bad++;
-		return COP_OK;
-	}
-	lengthen_mask(r, event);
-	const cop_logged_event second = in_time(r, event);
-	const cop_row x = without(r, &event->x);
-	cop_err err = ask(r, r->was, &event->x, event, &was);
+	const char *name;
+	size_t length;
+	if (is_anew(r))
+		return cop_recorded_model_match(&r->told, &r->raw, diag);
+	if (cop_wire_record_model(r->raw.body, r->raw.length, &name, &length) != COP_OK)
+		return COP_EFORMAT;
+	bool is = length == strlen(r->question->model) && memcmp(name, r->question->model, length) == 0;
+	return is ? COP_OK : COP_EEND;
+}
+
+static cop_err begin_anew(run *r, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	r->figures->begun = COP_WHATIF_ANEW;
+	r->pair.anew = true;
+	cop_err err = cop_whatif_pair_new(&r->pair, &r->question->was, diag);
+	r->told.values = true;
 	if (err == COP_OK)
-		err = ask(r, r->would, &x, &second, &would);
-	if (err == COP_OK)
-		err = add(r, event, &was, &would);
-	if (err == COP_EINVAL || err == COP_ENONFINITE) { /* of a log that is not like its model */
-		f->bad++;
-		return COP_OK;
-	}
-	f->first = f->events == 0 ? time : fmin(f->first, time);
-	f->last = f->events == 0 ? time : fmax(f->last, time);
-	f->events++;
+		err = cop_recorded_model_choose(&r->told, r->question->model, &r->source, &why);
+	if (err != COP_OK && why.message[0] != '\0')
+		cop_diag_of(diag, r->question->journal, "%s", why.message);
 	return err;
+}
+
+static cop_err take_record(run *r, cop_diag *diag)
+{
+	cop_wire_record rec;
+	cop_err err = COP_OK;
+	if (is_anew(r))
+		err = take_told(r, diag);
+	else if (r->raw.type == COP_WIRE_RECORD_CONFIG && !r->over)
+		err = configure(r, diag);
+	if (err != COP_OK || r->raw.type == COP_WIRE_RECORD_CONFIG || r->raw.type < COP_WIRE_RECORD_DECISION ||
+	        r->raw.type > COP_WIRE_RECORD_UNHEARD)
+		return err;
+	err = match(r, diag);
+	if (err == COP_OK && r->pair.was.model == NULL) { /* no configuration tells how it began */
+		err = begin_anew(r, diag);
+		if (err == COP_OK)
+			err = take_told(r, diag);
+		if (err == COP_OK)
+			err = match(r, diag);
+	}
+	if (err == COP_ESHAPE)
+		return place(r, err, diag);
+	if (err == COP_OK)
+		err = cop_wire_record_decode((cop_wire_record_type)r->raw.type, r->raw.body, r->raw.length,
+		        &r->told.shape, &r->told.workspace, &rec, NULL);
+	if (err == COP_EEND || err == COP_ENOMEM)
+		return err == COP_EEND ? COP_OK : err;
+	if (err != COP_OK || (is_anew(r) && !is_alike(r, &rec))) {
+		r->figures->bad++;
+		return COP_OK;
+	}
+	return apply(r, &rec, diag);
 }
 
 static cop_err read_all(run *r, cop_diag *diag)
 {
-	cop_logged_event event;
-	for (;;) {
-		cop_err err = cop_event_reader_next(r->reader, &event, diag);
-		if (err == COP_EEND)
-			return COP_OK;
-		if (err == COP_EFORMAT || err == COP_ENONFINITE) {
-			r->figures->bad++;
-			continue;
-		}
+	cop_err err = COP_OK;
+	while (err == COP_OK && !(r->over && r->open.count == 0)) {
+		err = cop_record_source_next(&r->source, &r->raw, diag);
 		if (err == COP_OK)
-			err = take(r, &event);
-		if (err != COP_OK)
-			return err;
+			err = take_record(r, diag);
 	}
+	finish(r);
+	return err == COP_EEND ? COP_OK : err;
 }
 
-static cop_err prepare(run *r, cop_diag *diag)
+/* ---- beginnings ---- */
+
+/* COP_ESHAPE: the second model cannot go on with that state. */
+static cop_err begin_with(run *r, const cop_whatif_start *start, uint64_t *from, cop_diag *diag)
+{
+	cop_err err = cop_whatif_pair_open(&r->pair, start->data, start->length, diag);
+	if (err != COP_OK)
+		return err;
+	r->figures->begun = COP_WHATIF_CHECKPOINT;
+	r->figures->checkpoint = start->checkpoint;
+	*from = start->next;
+	return shape(r, diag);
+}
+
+static cop_err begin(run *r, uint64_t *from, cop_diag *diag)
+{
+	cop_whatif_start start;
+	const cop_whatif_question *q = r->question;
+	*from = 0;
+	cop_err err = cop_whatif_start_find(q->state, q->model, q->from, &start, diag);
+	if (err == COP_OK && start.before)
+		*from = start.next;
+	if (err == COP_OK && start.found && !q->fresh) {
+		err = begin_with(r, &start, from, diag);
+		if (err == COP_ESHAPE)
+			err = COP_OK;
+	} else if (err == COP_OK && start.whole && !q->fresh) {
+		r->figures->begun = COP_WHATIF_JOURNAL;
+	}
+	cop_whatif_start_close(&start);
+	return err;
+}
+
+static cop_err prepare(run *r)
 {
 	const cop_whatif_question *q = r->question;
 	cop_whatif_figures *f = r->figures;
 	const cop_learner_settings *l = &q->was.learner;
 	cop_offpolicy_settings settings;
-	const cop_journal_history_settings how = { .model = q->model };
-	cop_err err = cop_model_new(&q->was, &r->was, diag);
-	if (err == COP_OK)
-		err = cop_model_new(&q->would, &r->would, diag);
-	if (err != COP_OK)
-		return err;
-	r->low = q->was.loss_low;
-	r->width = q->was.loss_high - q->was.loss_low;
-	r->mask = cop_mem_alloc(l->arms, 1);
-	r->dense = cop_mem_alloc(l->features, sizeof *r->dense);
-	r->index = cop_mem_alloc(l->max_nonzeros, sizeof *r->index);
-	r->value = cop_mem_alloc(l->max_nonzeros, sizeof *r->value);
+	f->values = cop_learner_plays_values(l);
 	f->arms = l->arms <= COP_WHATIF_ARMS ? l->arms : 0;
 	f->change = cop_mem_alloc(f->arms * f->arms, sizeof *f->change);
-	if (r->mask == NULL || r->dense == NULL || r->index == NULL || r->value == NULL || f->change == NULL)
+	if (f->change == NULL)
 		return COP_ENOMEM;
 	cop_offpolicy_defaults(&settings);
-	settings.cost_low = q->was.loss_low;
-	settings.cost_high = q->was.loss_high;
+	settings.cost_low = f->values ? 0.0 : q->was.loss_low; /* of values they may lie beyond */
+	settings.cost_high = f->values ? 0.0 : q->was.loss_high;
 	settings.level = q->level;
-	err = cop_offpolicy_init(&f->was, &settings);
+	cop_err err = cop_offpolicy_init(&f->was, &settings);
 	if (err == COP_OK)
 		err = cop_offpolicy_init(&f->would, &settings);
 	if (err == COP_OK)
 		err = cop_offpolicy_pair_init(&f->gain, &settings);
-	return err == COP_OK ? cop_journal_history_open(q->journal, &how, &r->reader, diag) : err;
+	return err;
 }
 
 cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *out, cop_diag *diag)
 {
-	run r = { .question = question, .figures = out };
-	*out = (cop_whatif_figures){ 0 };
-	cop_err err = prepare(&r, diag);
+	run r = { .question = question,
+		.figures = out,
+		.pair = { .changes = question->changes, .without = question->without } };
+	uint64_t from = 0;
+	*out = (cop_whatif_figures){ .begun = COP_WHATIF_ANEW };
+	cop_err err = prepare(&r);
+	if (err == COP_OK)
+		err = begin(&r, &from, diag);
+	if (err == COP_OK)
+		err = cop_record_source_open(&r.source, question->journal, from, false, NULL, diag);
+	if (err == COP_OK && out->begun == COP_WHATIF_ANEW)
+		err = begin_anew(&r, diag);
 	if (err == COP_OK)
 		err = read_all(&r, diag);
-	cop_event_reader_free(r.reader);
-	cop_model_free(r.was);
-	cop_model_free(r.would);
-	cop_mem_free(r.mask);
-	cop_mem_free(r.dense);
-	cop_mem_free(r.index);
-	cop_mem_free(r.value);
+	cop_open_decisions_fini(&r.open);
+	cop_recorded_model_fini(&r.told);
+	cop_record_source_fini(&r.source);
+	cop_whatif_pair_fini(&r.pair);
 	return err;
+}
+
+void cop_whatif_run_fini(cop_whatif_figures *figures)
+{
+	cop_mem_free(figures->change);
+	*figures = (cop_whatif_figures){ 0 };
 }

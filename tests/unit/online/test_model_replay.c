@@ -3,6 +3,7 @@
 #include "model_fixture.h"
 
 #include "online/model_apprentice.h"
+#include "online/model_relearn.h"
 #include "online/model_shadow.h"
 #include "unit/learn/refitted_fixture.h"
 
@@ -71,6 +72,10 @@ typedef struct run {
 } run;
 
 static bool holds; /* there is a control group */
+
+/* How records are applied: as recovery does, or looked at, with what was recorded or what the model has itself. */
+static enum { RECOVERED, LOOKED_AT, OWN, WAYS } way;
+static size_t looked_at;
 
 static cop_row row_of(const fixture_event *e, bool sparse)
 {
@@ -310,6 +315,23 @@ static void step(run *r, bool adjusts)
 	}
 }
 
+static void look(void *context, const cop_policy_view *view)
+{
+	const cop_model *model = context;
+	double sum = 0.0;
+	for (size_t k = 0; k < view->arms; k++)
+		sum += view->p[k];
+	assert_true(view->arms > 0 && fabs(sum - 1.0) < 1e-6);
+	assert_int_equal(cop_model_get_settings(model)->learner.arms, view->arms);
+	looked_at++;
+}
+
+static cop_err relearn(cop_model *model, cop_wire_record_type type, const cop_wire_record *record)
+{
+	cop_model_relearning how = { .own = way == OWN, .see = look, .context = model };
+	return way == RECOVERED ? cop_model_apply(model, type, record) : cop_model_relearn(model, type, record, &how);
+}
+
 static void apply_record(cop_model *model, const run *r, const logged *l)
 {
 	static float dense[FIXTURE_D];
@@ -326,7 +348,7 @@ static void apply_record(cop_model *model, const run *r, const logged *l)
 	        cop_wire_record_decode(l->type, r->journal.data + l->at, l->length, &shape, &room, &record, &fault);
 	if (err != COP_OK)
 		fail_msg("%s: %s", cop_err_text(err), fault.message);
-	assert_int_equal(cop_model_apply(model, l->type, &record), COP_OK);
+	assert_int_equal(relearn(model, l->type, &record), COP_OK);
 }
 
 static void apply(cop_model *model, const run *r, const logged *l)
@@ -440,8 +462,13 @@ static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows,
 		check_observed(&r);
 	for (size_t i = 0; i < TURNS; i++)
 		turns[i] += r.turns[i];
-	check_replay(&r, &s, NULL, 0);
-	check_replay(&r, &s, &middle, from);
+	looked_at = 0;
+	for (way = RECOVERED; way < (variant % 4 == 0 ? WAYS : LOOKED_AT); way++) {
+		check_replay(&r, &s, NULL, 0);
+		check_replay(&r, &s, &middle, from);
+	}
+	way = RECOVERED;
+	assert_true(s.learner.arms == 0 || variant % 4 != 0 ? looked_at == 0 : looked_at > 2 * r.seen[DECISION]);
 	cop_model_free(r.model);
 	cop_bytes_fini(&middle);
 }

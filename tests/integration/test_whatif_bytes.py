@@ -1,0 +1,194 @@
+"""coppice whatif: what was learned again is the live model, byte for byte."""
+
+import json
+import random
+
+import pytest
+from bandit_logs import coppice
+from conftest import model
+from test_refit import ctl, ended, refit_model, teach
+from saved_models import checkpointed, checkpoints, sections
+
+XS = [[rng.random() for _ in range(3)] for rng in [random.Random(3)] for _ in range(600)]
+VALUE = {"learner": "value", "arms": None}
+BINS = {**VALUE, "feedback": "bins", "height": None, "trees": None}
+
+MODELS = {
+    "dgt": {"learner": "dgt"},
+    "ensemble": {},
+    "ensemble-epsilon": {"policy": "epsilon", "epsilon": 0.3, "epsilon_decay": 0.001},
+    "squarecb": {"policy": "squarecb"},
+    "sparse": {"features": 0, "bits": 8},
+    "rank": {"learner": "rank", "arms": None, "candidate_features": 2},
+    "value": BINS,
+    "value-range": {**BINS, "value_range": [2, 5], "loss_range": [0, 4]},
+    "one": {**VALUE, "feedback": "one"},
+    "two": {**VALUE, "feedback": "two"},
+    "holdout": {"holdout": 0.2, "conservative": 0.9},
+    "baseline": {"holdout": 0.2, "baseline": 1},
+    "default": {"default_loss": 1, "reward_window": "50ms"},
+    "sum": {"reward": "sum", "reward_window": "50ms"},
+    "waiting": {"pending_max": 20},
+}
+
+
+def asked(one, name, x, id, rng):
+    """One decision, with what the model needs, and sometimes a mask; the loss of what was played."""
+    options, client = MODELS[name], one.clients[-1]
+    learner = options.get("learner")
+    more = {"x": x if name != "sparse" else {"a": x[0], str(int(3 * x[1])): 1.0}}
+    if learner == "rank":
+        more["c"] = [[rng.random(), k] for k in range(rng.randrange(1, 5))]
+        return client.ok("rank", "m", {"id": id, **more})
+    if learner is None and rng.random() < 0.2:
+        more["mask"] = [True, False, True]
+    return client.ok("decide", "m", {"id": id, **more})
+
+
+def lived(one, name, first, last, seed=1):
+    """Decisions, most of which are answered, some twice, some late."""
+    rng = random.Random(seed)
+    client = one.clients[-1]
+    for i in range(first, last):
+        answer = asked(one, name, XS[i % len(XS)], i, rng)
+        if rng.random() < 0.15:
+            continue
+        id = i - rng.randrange(3) if rng.random() < 0.3 and i > first + 3 else i
+        losses = [rng.random(), rng.random()] if MODELS[name].get("feedback") == "two" else rng.random()
+        assert answer and client.request("feedback", "m", {"id": id, "loss": losses})
+
+
+def whatif(one, *words):
+    out, _ = coppice("whatif", one.state, "--model", "m", "--json", "--save", one.folder / "saved", *words)
+    return json.loads(out), (one.folder / "saved").read_bytes()
+
+
+def same(one, *words, name="m"):
+    """The answer, after the bytes were compared with those of the newest checkpoint."""
+    answer, saved = whatif(one, *words)
+    live = checkpointed(checkpoints(one.state)[-1], name)
+    told = [(n, a == b) for (n, a), (_, b) in zip(sections(saved), sections(live))]
+    assert all(equal for _, equal in told), (words, answer, told)
+    assert saved == live
+    return answer
+
+
+def live(daemon, name, **more):
+    one = daemon(model(**{**MODELS[name], **more}))
+    one.client()
+    return one
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_with_the_same_settings_the_bytes_are_those_of_the_live_model(daemon, name):
+    one = live(daemon, name)
+    lived(one, name, 0, 400)
+    one.stop()
+    answer = same(one)
+    assert answer["begun"] == "journal" and answer["record"] == 2
+    assert answer["events"] > 100 and answer["changed"] == 0
+    if "gain" in answer:
+        assert answer["gain"] == {"value": 0, "low": 0, "high": 0}
+    assert (answer["held"] > 20) == ("holdout" in MODELS[name])
+
+
+@pytest.mark.parametrize("name", ["dgt", "ensemble", "rank", "value", "holdout", "default"])
+def test_from_a_checkpoint_and_over_a_kill(daemon, name):
+    one = live(daemon, name)
+    lived(one, name, 0, 200)
+    one.clients[-1].ok("checkpoint")
+    written = len(checkpoints(one.state))
+    lived(one, name, 200, 300)
+    one.kill()
+    one.start()
+    one.client()
+    lived(one, name, 300, 400)
+    one.stop()
+    assert same(one)["begun"] == "journal"
+    middle = json.loads(coppice("whatif", one.state, "--model", "m", "--json")[0])
+    later = (middle["from"] + 3 * middle["to"]) / 4
+    answer = same(one, "--from", str(later))
+    assert answer["begun"] == "checkpoint" and answer["checkpoint"] >= written - 2 and answer["record"] > 2
+    assert answer["from"] >= later and answer["events"] < middle["events"]
+    fresh, saved = whatif(one, "--from", str(later), "--fresh")
+    assert fresh["begun"] == "anew" and fresh["changed"] == 0
+    assert saved != checkpointed(checkpoints(one.state)[-1], "m")
+
+
+def test_arms_settings_and_a_life_that_change_live(daemon):
+    one = live(daemon, "ensemble-epsilon")
+    client = one.clients[-1]
+    lived(one, "ensemble-epsilon", 0, 150)
+    client.ok("model", "m", {"do": "set", "options": {"arms": 5}})
+    client.ok("model", "m", {"do": "set", "options": {"epsilon": 0.6, "share_min": ["1=0.1"], "reward_window": "20s"}})
+    lived(one, "dgt", 150, 300)  # without masks: they are of three arms
+    client.ok("model", "m", {"do": "set", "options": {"arms": 6, "holdout": 0.3}})
+    lived(one, "dgt", 300, 400)
+    one.kill()
+    one.start()
+    one.client()
+    lived(one, "dgt", 400, 450)
+    one.stop()
+    assert same(one)["events"] > 200
+    asked, saved = whatif(one, "epsilon=0.05")
+    assert asked["begun"] == "journal" and asked["gain"]["value"] != 0
+    assert sections(saved)[2][0] == "pending"
+    one.start()
+    client = one.client()
+    client.ok("model", "m", {"do": "reset"})
+    lived(one, "dgt", 1000, 1100)
+    one.stop()
+    answer = same(one, name="m#1")
+    assert answer["begun"] == "journal" and answer["record"] > 600 and answer["events"] < 100
+
+
+def test_challengers_and_promotions(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    teach(client, 2000)
+    client.ok("refit", "m")
+    ended(client)
+    teach(client, 400, "u")
+    client.ok("checkpoint")
+    client.ok("promote", "m")
+    teach(client, 400, "v")
+    client.ok("freeze", "m")
+    teach(client, 100, "w")
+    ctl(one, "freeze", "m", "--off")
+    client.ok("rollback", "m")
+    teach(client, 200, "x")
+    one.stop()
+    answer = same(one)
+    assert answer["begun"] == "journal" and answer["events"] == 3100 and answer["changed"] == 0
+    other, _ = whatif(one, "learner=dgt")
+    assert other["events"] == 3100 and other["gain"]["low"] > -1
+    later = str((answer["from"] + 9 * answer["to"]) / 10)
+    assert same(one, "--from", later)["begun"] in ("checkpoint", "journal")
+    next(one.state.glob("refit/refit.m.*1.checkpoint")).unlink()
+    _, err = coppice("whatif", one.state, "--model", "m", status=1)
+    assert "does not fit the model as it was: challenger 1 is gone" in err and "--fresh" in err
+    assert whatif(one, "--fresh")[0]["events"] == 3100
+
+
+def test_saved_model_is_served(daemon):
+    one = live(daemon, "dgt")
+    lived(one, "dgt", 0, 300)
+    one.stop()
+    _, saved = whatif(one, "learner=ensemble", "trees=2", "height=2")
+    other = daemon(model(start_from=str(one.folder / "saved"), learner="ensemble"))
+    assert other.client().model()["rev"] > 100
+    other.stop()
+    assert sections(checkpointed(checkpoints(other.state)[-1], "m"))[1] == sections(saved)[1]
+
+
+def test_a_model_that_began_with_a_saved_one(daemon):
+    one = live(daemon, "dgt")
+    lived(one, "dgt", 0, 100)
+    one.stop()
+    whatif(one)
+    other = live(daemon, "dgt", start_from=str(one.folder / "saved"))
+    lived(other, "dgt", 100, 300)
+    other.stop()
+    _, err = coppice("whatif", other.state, status=1)
+    assert "it began with a saved model (start_from)" in err
+    assert whatif(other, "--fresh")[0]["begun"] == "anew"

@@ -1,0 +1,71 @@
+/* tools/whatif/whatif_pair.h: the two models of a question: how they begin, change with the configuration, take records
+ * and look at decisions. One thread. */
+#ifndef COP_TOOLS_WHATIF_WHATIF_PAIR_H
+#define COP_TOOLS_WHATIF_WHATIF_PAIR_H
+
+#include "online/model_relearn.h"
+#include "whatif_config.h"
+#include "whatif_settings.h"
+
+/* What both had to say of a decision, the first one at place 0. */
+typedef struct cop_whatif_seen {
+	double time;
+	double p;             /* of what was played, as recorded */
+	double target[2];     /* that of each policy */
+	double target_max[2]; /* the most that it gives to any action */
+	double q[2], m[2];    /* cost of what was played, and mean cost, that each expects of its own policy */
+	double common;        /* mean cost that the first expects of the second's policy */
+	double distance;      /* of the policies, in [0, 1] */
+	double best_value[2]; /* values: in [0, 1] */
+	uint32_t best[2];
+	uint32_t action;
+	bool estimated; /* all of it is there; else best_value alone */
+} cop_whatif_seen;
+
+typedef struct cop_whatif_side {
+	cop_model *model; /* NULL: it has not begun yet */
+	cop_model_relearning how;
+	uint64_t refused; /* before the span */
+} cop_whatif_side;
+
+typedef struct cop_whatif_pair {
+	const cop_whatif_changes *changes; /* kept */
+	const uint8_t *without;            /* kept; as of the question */
+	cop_whatif_side was, would;
+	bool anew;  /* the first one is not as the model was, so what it learns with is its own, too */
+	bool along; /* promotions are the second one's, too */
+	double low, width;
+	cop_whatif_seen seen;
+	bool saw[2];
+	double *p; /* the first one's view */
+	float *loss;
+	size_t arms, room;
+	float *dense; /* a row without what is left out, */
+	uint32_t *index;
+	float *value;
+	uint8_t *mask;
+} cop_whatif_pair;
+
+/* Both new, with these settings and what is changed of them. Finish with fini, also after an error. COP_EINVAL,
+ * COP_ENOMEM with *diag. */
+COP_CHECK cop_err cop_whatif_pair_new(cop_whatif_pair *pair, const cop_model_settings *was, cop_diag *diag);
+/* Both from saved sections. COP_ESHAPE: the second one cannot go on with this state; nothing was begun. */
+COP_CHECK cop_err cop_whatif_pair_open(cop_whatif_pair *pair, const void *data, size_t length, cop_diag *diag);
+void cop_whatif_pair_fini(cop_whatif_pair *pair);
+
+/* The first one's settings become these, as those of a living model's; the second one's what is changed of them.
+ * COP_ESHAPE: their state does not go along. COP_EINVAL, COP_ENOMEM ... with *diag. */
+COP_CHECK cop_err cop_whatif_pair_configure(cop_whatif_pair *pair, const cop_whatif_config *config, cop_diag *diag);
+
+/* A record goes to one of the two, the second of which does not see what is left out. What it saw of a decision is in
+ * `seen`. Errors of cop_model_relearn. */
+COP_CHECK cop_err cop_whatif_pair_take(
+        cop_whatif_pair *pair, bool second, cop_wire_record_type type, const cop_wire_record *record);
+/* A decision begins, before either takes it. */
+void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision);
+/* Of a feedback that brings its context, of a model of arms: `seen` by both as they are. COP_EINVAL: they do not fit. */
+COP_CHECK cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback);
+/* Updates that would have diverged, of either, in the span. */
+uint64_t cop_whatif_pair_refused(const cop_whatif_pair *pair);
+
+#endif
