@@ -21,16 +21,14 @@ static void fini_side(cop_whatif_side *side)
 
 static void free_rooms(cop_whatif_pair *pair)
 {
-	cop_mem_free(pair->p);
-	cop_mem_free(pair->loss);
+	cop_mem_free(pair->view.p);
+	cop_mem_free(pair->view.loss);
 	cop_mem_free(pair->dense);
 	cop_mem_free(pair->index);
 	cop_mem_free(pair->value);
-	cop_mem_free(pair->mask);
-	pair->p = NULL;
-	pair->loss = pair->dense = pair->value = NULL;
+	pair->view = (cop_whatif_view){ .arms = 0 };
+	pair->dense = pair->value = NULL;
 	pair->index = NULL;
-	pair->mask = NULL;
 }
 
 void cop_whatif_pair_fini(cop_whatif_pair *pair)
@@ -57,12 +55,11 @@ static cop_err prepare(cop_whatif_pair *pair)
 	pair->room = cop_learner_plays_candidates(l) ? l->max_candidates
 	             : cop_learner_plays_values(l)   ? COP_BINS
 	                                             : l->arms;
-	pair->p = cop_mem_alloc(pair->room, sizeof *pair->p);
-	pair->loss = cop_mem_alloc(pair->room, sizeof *pair->loss);
+	pair->view.p = cop_mem_alloc(pair->room, sizeof *pair->view.p);
+	pair->view.loss = cop_mem_alloc(pair->room, sizeof *pair->view.loss);
 	pair->dense = cop_mem_alloc(l->features, sizeof *pair->dense);
 	pair->index = cop_mem_alloc(l->max_nonzeros, sizeof *pair->index);
 	pair->value = cop_mem_alloc(l->max_nonzeros, sizeof *pair->value);
-	pair->mask = cop_mem_alloc(pair->room, 1);
 	pair->low = was->loss_low;
 	pair->width = was->loss_high - was->loss_low;
 	pair->was.how.see = see_was;
@@ -72,8 +69,8 @@ static cop_err prepare(cop_whatif_pair *pair)
 	pair->would.how.own = true;
 	pair->would.how.rules = !cop_whatif_settings_end_alike(was, would);
 	pair->along = pair->without == NULL && strcmp(l->learner, would->learner.learner) == 0;
-	bool made = pair->p != NULL && pair->loss != NULL && pair->dense != NULL && pair->index != NULL &&
-	            pair->value != NULL && pair->mask != NULL;
+	bool made = pair->view.p != NULL && pair->view.loss != NULL && pair->dense != NULL && pair->index != NULL &&
+	            pair->value != NULL;
 	return made ? COP_OK : COP_ENOMEM;
 }
 
@@ -206,11 +203,15 @@ static cop_row leave_out(cop_whatif_pair *pair, const cop_row *x)
 	return out;
 }
 
-cop_err cop_whatif_pair_take(
-        cop_whatif_pair *pair, bool second, cop_wire_record_type type, const cop_wire_record *record)
+cop_err cop_whatif_pair_take(cop_whatif_pair *pair, cop_wire_record_type type, const cop_wire_record *record)
 {
-	cop_whatif_side *side = second ? &pair->would : &pair->was;
-	if (!second || pair->without == NULL || !record->has_x)
+	return cop_model_relearn(pair->was.model, type, record, &pair->was.how);
+}
+
+cop_err cop_whatif_pair_take_second(cop_whatif_pair *pair, cop_wire_record_type type, const cop_wire_record *record)
+{
+	cop_whatif_side *side = &pair->would;
+	if (pair->without == NULL || !record->has_x)
 		return cop_model_relearn(side->model, type, record, &side->how);
 	cop_wire_record blind = *record;
 	blind.x = leave_out(pair, &record->x);
@@ -228,12 +229,8 @@ static double expected(const cop_whatif_pair *pair, const double *p, const float
 	return pair->low + pair->width * sum;
 }
 
-static void see(cop_whatif_pair *pair, int side, const cop_policy_view *view)
+static void see(const cop_whatif_pair *pair, int side, const cop_policy_view *view, cop_whatif_seen *s)
 {
-	cop_whatif_seen *s = &pair->seen;
-	if (s->action >= view->arms || view->arms > pair->room)
-		return;
-	pair->saw[side] = true;
 	s->best[side] = (uint32_t)view->best;
 	if (view->arms == COP_BINS)
 		s->best_value[side] = cop_density_best(COP_BINS, view->loss);
@@ -247,49 +244,64 @@ static void see(cop_whatif_pair *pair, int side, const cop_policy_view *view)
 static void see_was(void *context, const cop_policy_view *view)
 {
 	cop_whatif_pair *pair = context;
-	see(pair, 0, view);
-	if (!pair->saw[0])
+	if (pair->first.action >= view->arms || view->arms > pair->room)
 		return;
-	pair->arms = view->arms;
-	memcpy(pair->p, view->p, view->arms * sizeof *pair->p);
-	memcpy(pair->loss, view->loss, view->arms * sizeof *pair->loss);
+	see(pair, 0, view, &pair->first);
+	pair->view.arms = view->arms;
+	memcpy(pair->view.p, view->p, view->arms * sizeof *view->p);
+	memcpy(pair->view.loss, view->loss, view->arms * sizeof *view->loss);
 }
 
 static void see_would(void *context, const cop_policy_view *view)
 {
 	cop_whatif_pair *pair = context;
+	const cop_whatif_view *theirs = pair->theirs;
 	double sum = 0.0;
-	if (!pair->saw[0] || view->arms != pair->arms)
+	if (view->arms != theirs->arms)
 		return;
-	see(pair, 1, view);
+	see(pair, 1, view, &pair->second);
 	for (size_t k = 0; k < view->arms; k++)
-		sum += fabs(view->p[k] - pair->p[k]);
-	pair->seen.distance = fmin(sum / 2.0, 1.0);
-	pair->seen.common = expected(pair, view->p, pair->loss, view->arms);
-	pair->seen.estimated = true;
+		sum += fabs(view->p[k] - theirs->p[k]);
+	pair->second.distance = fmin(sum / 2.0, 1.0);
+	pair->second.common = expected(pair, view->p, theirs->loss, view->arms);
+	pair->second.estimated = true;
 }
 
-/* Without a density: the values themselves, by both models as they are. */
-static void see_values(cop_whatif_pair *pair, const cop_row *x)
+/* Values without a density: of the model as it is. */
+static double value_of(const cop_whatif_side *side, const cop_row *x)
 {
-	const cop_row seen = pair->without != NULL ? leave_out(pair, x) : *x;
-	pair->seen.best_value[0] = cop_learner_greedy(cop_model_learner(pair->was.model), x, NULL);
-	pair->seen.best_value[1] = cop_learner_greedy(cop_model_learner(pair->would.model), &seen, NULL);
+	return cop_learner_greedy(cop_model_learner(side->model), x, NULL);
 }
 
 void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision)
 {
-	pair->saw[0] = pair->saw[1] = false;
-	pair->seen = (cop_whatif_seen){ .time = decision->time, .p = decision->p, .action = decision->a };
+	pair->view.arms = 0;
+	pair->first = (cop_whatif_seen){ .time = decision->time, .p = decision->p, .action = decision->a };
 	if (!decision->values)
 		return;
-	pair->seen.action = (uint32_t)cop_density_bin(COP_BINS, decision->y);
-	pair->seen.p = decision->density ? fmin(decision->p / COP_BINS, 1.0) : 1.0;
+	pair->first.action = (uint32_t)cop_density_bin(COP_BINS, decision->y);
+	pair->first.p = decision->density ? fmin(decision->p / COP_BINS, 1.0) : 1.0;
 	if (!decision->density)
-		see_values(pair, &decision->x);
+		pair->first.best_value[0] = value_of(&pair->was, &decision->x);
 }
 
-static cop_err view(cop_whatif_side *side, const cop_row *x, const cop_wire_record *r)
+static cop_row seen_by_second(cop_whatif_pair *pair, const cop_row *x)
+{
+	return pair->without != NULL ? leave_out(pair, x) : *x;
+}
+
+void cop_whatif_pair_look_second(cop_whatif_pair *pair, const cop_wire_record *decision, const cop_whatif_seen *first,
+        const cop_whatif_view *view)
+{
+	pair->second = *first;
+	pair->theirs = view;
+	if (!decision->values || decision->density)
+		return;
+	const cop_row x = seen_by_second(pair, &decision->x);
+	pair->second.best_value[1] = value_of(&pair->would, &x);
+}
+
+static cop_err view_side(cop_whatif_side *side, const cop_row *x, const cop_wire_record *r)
 {
 	const cop_model_logged logged = { .x = x, .arm = r->a, .candidate = r->candidate, .candidates = r->candidates };
 	cop_policy_view out;
@@ -299,11 +311,18 @@ static cop_err view(cop_whatif_side *side, const cop_row *x, const cop_wire_reco
 	return err;
 }
 
-cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *r)
+cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback)
 {
-	pair->saw[0] = pair->saw[1] = false;
-	pair->seen = (cop_whatif_seen){ .time = r->time, .p = r->p, .action = r->a };
-	const cop_row seen = pair->without != NULL ? leave_out(pair, &r->x) : r->x;
-	cop_err err = view(&pair->was, &r->x, r);
-	return err == COP_OK ? view(&pair->would, &seen, r) : err;
+	pair->view.arms = 0;
+	pair->first = (cop_whatif_seen){ .time = feedback->time, .p = feedback->p, .action = feedback->a };
+	return view_side(&pair->was, &feedback->x, feedback);
+}
+
+cop_err cop_whatif_pair_view_second(cop_whatif_pair *pair, const cop_wire_record *feedback,
+        const cop_whatif_seen *first, const cop_whatif_view *view)
+{
+	const cop_row x = seen_by_second(pair, &feedback->x);
+	pair->second = *first;
+	pair->theirs = view;
+	return view_side(&pair->would, &x, feedback);
 }

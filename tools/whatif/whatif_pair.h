@@ -1,5 +1,6 @@
 /* tools/whatif/whatif_pair.h: the two models of a question: how they begin, change with the configuration, take records
- * and look at decisions. One thread. */
+ * and look at decisions. One thread, but that each of the two may take its records on one of its own; all else then waits
+ * for both. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_PAIR_H
 #define COP_TOOLS_WHATIF_WHATIF_PAIR_H
 
@@ -22,6 +23,13 @@ typedef struct cop_whatif_seen {
 	bool estimated; /* all of it is there; else best_value alone */
 } cop_whatif_seen;
 
+/* What the first one would have done with a decision. */
+typedef struct cop_whatif_view {
+	double *p;   /* arms of each */
+	float *loss; /* as predicted, in [0, 1] */
+	size_t arms; /* 0: there is none */
+} cop_whatif_view;
+
 typedef struct cop_whatif_side {
 	cop_model *model; /* NULL: it has not begun yet */
 	cop_model_relearning how;
@@ -35,15 +43,16 @@ typedef struct cop_whatif_pair {
 	bool anew;  /* the first one is not as the model was, so what it learns with is its own, too */
 	bool along; /* promotions are the second one's, too */
 	double low, width;
-	cop_whatif_seen seen;
-	bool saw[2];
-	double *p; /* the first one's view */
-	float *loss;
-	size_t arms, room;
-	float *dense; /* a row without what is left out, */
+	size_t room; /* actions at most */
+	/* Of the thread that the first one is on: */
+	cop_whatif_seen first; /* the first one's part of what is seen */
+	cop_whatif_view view;  /* owned */
+	/* Of the second one's: */
+	cop_whatif_seen second;
+	const cop_whatif_view *theirs; /* the first one's view, borrowed */
+	float *dense;                  /* a row without what is left out, */
 	uint32_t *index;
 	float *value;
-	uint8_t *mask;
 } cop_whatif_pair;
 
 /* Both new, with these settings and what is changed of them. Finish with fini, also after an error. COP_EINVAL,
@@ -57,14 +66,22 @@ void cop_whatif_pair_fini(cop_whatif_pair *pair);
  * COP_ESHAPE: their state does not go along. COP_EINVAL, COP_ENOMEM ... with *diag. */
 COP_CHECK cop_err cop_whatif_pair_configure(cop_whatif_pair *pair, const cop_whatif_config *config, cop_diag *diag);
 
-/* A record goes to one of the two, the second of which does not see what is left out. What it saw of a decision is in
- * `seen`. Errors of cop_model_relearn. */
-COP_CHECK cop_err cop_whatif_pair_take(
-        cop_whatif_pair *pair, bool second, cop_wire_record_type type, const cop_wire_record *record);
-/* A decision begins, before either takes it. */
+/* Before the first one takes a decision. What it sees of it when it does is in `first` and `view`. */
 void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision);
-/* Of a feedback that brings its context, of a model of arms: `seen` by both as they are. COP_EINVAL: they do not fit. */
+COP_CHECK cop_err cop_whatif_pair_take(cop_whatif_pair *pair, cop_wire_record_type type, const cop_wire_record *record);
+/* Of a feedback that brings its context, of a model of arms: the same, by the first one as it is. COP_EINVAL: it does not
+ * fit. */
 COP_CHECK cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback);
+
+/* The second one, which does not see what is left out, and may be on another thread. Before it takes a decision, with what
+ * the first one saw; what both saw is in `second` then. */
+void cop_whatif_pair_look_second(cop_whatif_pair *pair, const cop_wire_record *decision, const cop_whatif_seen *first,
+        const cop_whatif_view *view);
+COP_CHECK cop_err cop_whatif_pair_take_second(
+        cop_whatif_pair *pair, cop_wire_record_type type, const cop_wire_record *record);
+COP_CHECK cop_err cop_whatif_pair_view_second(cop_whatif_pair *pair, const cop_wire_record *feedback,
+        const cop_whatif_seen *first, const cop_whatif_view *view);
+
 /* Updates that would have diverged, of either, in the span. */
 uint64_t cop_whatif_pair_refused(const cop_whatif_pair *pair);
 

@@ -1,7 +1,7 @@
-/* What both models had to say of a decision waits in a table beside theirs until a record has its loss. Where they begin
- * as the model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where
+/* The first model is on this thread, the second one and the figures follow on another (whatif_follower.h). What concerns
+ * both waits until the other one rests. Where they begin as the model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where
  * they begin anew, records of what came before are passed over, the model's shape is what segments and configurations
- * tell, and masks are lengthened: both models have all arms from the beginning. */
+ * tell, and masks are lengthened. */
 #include "whatif_run.h"
 
 #include <inttypes.h>
@@ -11,14 +11,12 @@
 
 #include "base/mem.h"
 #include "history/record_source.h"
-#include "history/recorded_model.h"
 #include "online/model_shadow.h"
 #include "store/section_file.h"
 #include "whatif_config.h"
-#include "whatif_pair.h"
+#include "whatif_follower.h"
 #include "whatif_promote.h"
 #include "whatif_start.h"
-#include "whatif_tally.h"
 
 typedef struct run {
 	const cop_whatif_question *question;
@@ -27,10 +25,12 @@ typedef struct run {
 	cop_recorded_model told; /* shape and room of records */
 	cop_record_source source;
 	cop_journal_record raw;
-	cop_open_decisions open;
+	cop_whatif_masks masks;
+	cop_whatif_pipe *pipe; /* to the second model's thread */
+	cop_whatif_follower follower;
 	uint64_t segment;
-	bool judged; /* what challengers are judged by is known */
-	bool over;   /* records are behind the span's end: what they end is of interest alone */
+	uint64_t bad; /* records that made no sense */
+	bool judged;  /* what challengers are judged by is known */
 } run;
 
 static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
@@ -51,27 +51,6 @@ static cop_err refuse(const run *r, cop_err err, const char *what, cop_diag *dia
 
 /* ---- records ---- */
 
-static bool in_span(const run *r, double time) { return time >= r->question->from && time <= r->question->to; }
-
-static bool is_accepted(const cop_wire_record *rec)
-{
-	return rec->result == COP_WIRE_APPLIED || rec->result == COP_WIRE_RECORDED;
-}
-
-static void lengthen_mask(run *r, cop_wire_record *rec)
-{
-	const size_t arms = cop_model_get_settings(r->pair.was.model)->learner.arms, then = r->told.model.arms;
-	if (rec->candidates > 0 || then >= arms)
-		return;
-	memset(r->pair.mask, 0, arms);
-	if (rec->mask != NULL)
-		memcpy(r->pair.mask, rec->mask, then);
-	else
-		memset(r->pair.mask, 1, then);
-	rec->mask = r->pair.mask;
-	rec->arms = arms;
-}
-
 /* Whether the model was then as the newest checkpoint has it, but for arms that were added since. */
 static bool is_alike(const run *r, const cop_wire_record *rec)
 {
@@ -81,54 +60,38 @@ static bool is_alike(const run *r, const cop_wire_record *rec)
 	return same && (!rec->has_x || l->features != 0 || rec->x.nnz <= l->max_nonzeros);
 }
 
-/* Both take it. What does not fit the first one is an error, unless it began anew. */
+/* What does not fit the first one is an error, unless it began anew. */
 static cop_err take(run *r, cop_wire_record_type type, const cop_wire_record *rec, cop_diag *diag)
 {
-	cop_err err = cop_whatif_pair_take(&r->pair, false, type, rec);
+	cop_err err = cop_whatif_pair_take(&r->pair, type, rec);
 	bool fits = err == COP_OK || (is_anew(r) && type != COP_WIRE_RECORD_DECISION);
 	if (err == COP_ENOMEM || (!fits && !is_anew(r)))
 		return refuse(r, err, "", diag);
-	r->figures->bad += !fits;
+	r->bad += !fits;
 	if (r->figures->record == 0)
 		r->figures->record = r->raw.sequence;
-	cop_feedback_result *result = &r->pair.would.how.result;
-	*result = COP_FEEDBACK_APPLIED;
-	err = cop_whatif_pair_take(&r->pair, true, type, rec);
-	bool late = err == COP_OK && type == COP_WIRE_RECORD_FEEDBACK && *result == COP_FEEDBACK_LATE;
-	r->figures->late += late && is_accepted(rec);
-	return err == COP_ENOMEM ? err : COP_OK;
+	return COP_OK;
 }
 
-static cop_err decide(run *r, cop_wire_record *rec, cop_diag *diag)
+/* The first one takes it; what it saw goes into the item. */
+static cop_err take_first(run *r, cop_wire_record *rec, cop_whatif_item *item, cop_diag *diag)
 {
-	bool held = rec->split && rec->observed;
-	if (is_anew(r))
-		lengthen_mask(r, rec);
-	cop_whatif_pair_look(&r->pair, rec);
-	cop_err err = take(r, COP_WIRE_RECORD_DECISION, rec, diag);
-	if (err != COP_OK || !in_span(r, rec->time))
-		return err;
-	if (held) {
-		r->figures->held++;
-		return COP_OK;
+	cop_err err = COP_OK;
+	if (item->type == COP_WIRE_RECORD_DECISION) {
+		cop_whatif_masks_lengthen(&r->masks, rec);
+		cop_whatif_pair_look(&r->pair, rec);
+		err = take(r, item->type, rec, diag);
+	} else {
+		item->saw = item->type == COP_WIRE_RECORD_FEEDBACK && cop_whatif_follower_is_event(r->figures, rec) &&
+		            cop_whatif_follower_in_span(r->question, rec->time) &&
+		            cop_whatif_pair_view(&r->pair, rec) == COP_OK;
+		err = take(r, item->type, rec, diag);
 	}
-	bool seen = r->figures->values || r->pair.seen.estimated;
-	r->figures->estimated |= r->pair.seen.estimated;
-	return seen ? cop_whatif_tally_keep(&r->open, &rec->id, &r->pair.seen) : COP_OK;
-}
-
-/* A feedback that is an event of its own: both are asked as they are. */
-static void see_foreign(run *r, const cop_wire_record *rec)
-{
-	bool foreign = rec->has_x && !rec->joined && rec->result == COP_WIRE_APPLIED;
-	if (!foreign || rec->candidates > 0 || r->figures->values || !in_span(r, rec->time))
-		return;
-	if (cop_whatif_pair_view(&r->pair, rec) != COP_OK || !r->pair.seen.estimated) {
-		r->figures->bad++;
-		return;
+	if (item->saw || item->type == COP_WIRE_RECORD_DECISION) {
+		item->seen = r->pair.first;
+		item->view = r->pair.view;
 	}
-	r->figures->estimated = true;
-	cop_whatif_tally_count(r->figures, &r->pair.seen, rec->loss[0]);
+	return err;
 }
 
 static cop_err judge(run *r, cop_diag *diag);
@@ -137,7 +100,9 @@ static cop_err promote(run *r, const cop_wire_record *rec, cop_diag *diag)
 {
 	const cop_whatif_question *q = r->question;
 	cop_diag why = { 0 };
-	cop_err err = r->judged ? COP_OK : judge(r, diag);
+	cop_err err = cop_whatif_pipe_flush(r->pipe);
+	if (err == COP_OK && !r->judged)
+		err = judge(r, diag);
 	if (err != COP_OK)
 		return err;
 	err = cop_whatif_promote(r->pair.was.model, q->state, q->model, rec, &why);
@@ -169,31 +134,34 @@ static void save(const run *r)
 }
 
 /* The span ends here, at the latest. */
-static void finish(run *r)
+static cop_err finish(run *r)
 {
-	if (r->over || r->pair.was.model == NULL)
-		return;
-	r->over = true;
+	if (r->follower.over || r->pair.was.model == NULL)
+		return COP_OK;
+	cop_err err = cop_whatif_pipe_flush(r->pipe);
+	if (err != COP_OK)
+		return err;
+	r->follower.over = true;
 	r->figures->refused = cop_whatif_pair_refused(&r->pair);
 	if (r->question->save != NULL)
 		save(r);
+	return COP_OK;
 }
 
 static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
 {
-	const cop_wire_record_type type = (cop_wire_record_type)r->raw.type;
-	if (rec->time > r->question->to)
-		finish(r);
-	cop_whatif_tally_end(&r->open, type, rec, r->figures);
-	if (r->over)
-		return COP_OK;
-	if (type == COP_WIRE_RECORD_PROMOTION)
+	cop_whatif_item item = {
+		.type = (cop_wire_record_type)r->raw.type, .length = r->raw.length, .body = r->raw.body
+	};
+	cop_err err = rec->time > r->question->to ? finish(r) : COP_OK;
+	if (err == COP_OK && r->follower.over)
+		return cop_whatif_follower_take(&r->follower, &item);
+	if (err == COP_OK && item.type == COP_WIRE_RECORD_PROMOTION)
 		return promote(r, rec, diag);
-	if (type == COP_WIRE_RECORD_DECISION)
-		return is_anew(r) && rec->time < r->question->from ? COP_OK : decide(r, rec, diag);
-	if (type == COP_WIRE_RECORD_FEEDBACK)
-		see_foreign(r, rec);
-	return take(r, type, rec, diag);
+	item.taken = !(is_anew(r) && item.type == COP_WIRE_RECORD_DECISION && rec->time < r->question->from);
+	if (err == COP_OK && item.taken)
+		err = take_first(r, rec, &item, diag);
+	return err == COP_OK ? cop_whatif_pipe_put(r->pipe, &item) : err;
 }
 
 /* ---- what the journal says of the model ---- */
@@ -211,7 +179,8 @@ static cop_err shape(run *r, cop_diag *diag)
 		.candidate_features = l->candidate_features,
 		.losses = (uint32_t)cop_learner_losses(l),
 	};
-	return cop_recorded_model_shape(&r->told, &wanted, diag);
+	cop_err err = cop_recorded_model_shape(&r->told, &wanted, diag);
+	return err == COP_OK ? cop_recorded_model_shape(&r->follower.room, &wanted, diag) : err;
 }
 
 /* Whether the configuration's models are told, and the model is not among them. */
@@ -251,6 +220,8 @@ static cop_err configure(run *r, cop_diag *diag)
 	cop_err err = read_config(r, &r->raw, &config);
 	if (err == COP_ENOTFOUND)
 		return COP_OK;
+	if (err == COP_OK)
+		err = cop_whatif_pipe_flush(r->pipe);
 	if (err == COP_OK && r->pair.was.model != NULL) {
 		err = cop_whatif_pair_configure(&r->pair, &config, &why);
 	} else if (err == COP_OK && config.starts_from) {
@@ -311,13 +282,19 @@ static cop_err take_told(run *r, cop_diag *diag)
 	uint64_t base = cop_record_source_base(&r->source);
 	cop_wire_record rec;
 	cop_err err = COP_OK;
-	if (base != r->segment)
+	if (base == r->segment && r->raw.type != COP_WIRE_RECORD_CONFIG)
+		return COP_OK;
+	err = cop_whatif_pipe_flush(r->pipe);
+	if (err == COP_OK && base != r->segment)
 		err = cop_recorded_model_take(&r->told, set, length, diag);
 	r->segment = base;
 	if (err == COP_OK && r->raw.type == COP_WIRE_RECORD_CONFIG &&
 	        cop_wire_record_decode(COP_WIRE_RECORD_CONFIG, r->raw.body, r->raw.length, &no_shape, &no_workspace,
 	                &rec, NULL) == COP_OK)
 		err = cop_recorded_model_take(&r->told, rec.models, rec.models_length, diag);
+	if (err == COP_OK)
+		err = cop_recorded_model_shape(&r->follower.room, &r->told.shape, diag);
+	r->masks.then = r->follower.masks.then = r->told.model.arms;
 	return err == COP_OK ? COP_OK : place(r, err, diag);
 }
 
@@ -341,6 +318,11 @@ static cop_err begin_anew(run *r, cop_diag *diag)
 	r->pair.anew = true;
 	cop_err err = cop_whatif_pair_new(&r->pair, &r->question->was, diag);
 	r->told.values = true;
+	const size_t arms = r->question->was.learner.arms;
+	if (err == COP_OK)
+		err = cop_whatif_masks_new(&r->masks, arms);
+	if (err == COP_OK)
+		err = cop_whatif_masks_new(&r->follower.masks, arms);
 	if (err == COP_OK)
 		err = cop_recorded_model_choose(&r->told, r->question->model, &r->source, &why);
 	if (err != COP_OK && why.message[0] != '\0')
@@ -354,7 +336,7 @@ static cop_err take_record(run *r, cop_diag *diag)
 	cop_err err = COP_OK;
 	if (is_anew(r))
 		err = take_told(r, diag);
-	else if (r->raw.type == COP_WIRE_RECORD_CONFIG && !r->over)
+	else if (r->raw.type == COP_WIRE_RECORD_CONFIG && !r->follower.over)
 		err = configure(r, diag);
 	if (err != COP_OK || r->raw.type == COP_WIRE_RECORD_CONFIG || r->raw.type < COP_WIRE_RECORD_DECISION ||
 	        r->raw.type > COP_WIRE_RECORD_UNHEARD)
@@ -375,7 +357,7 @@ static cop_err take_record(run *r, cop_diag *diag)
 	if (err == COP_EEND || err == COP_ENOMEM)
 		return err == COP_EEND ? COP_OK : err;
 	if (err != COP_OK || (is_anew(r) && !is_alike(r, &rec))) {
-		r->figures->bad++;
+		r->bad++;
 		return COP_OK;
 	}
 	return apply(r, &rec, diag);
@@ -384,13 +366,15 @@ static cop_err take_record(run *r, cop_diag *diag)
 static cop_err read_all(run *r, cop_diag *diag)
 {
 	cop_err err = COP_OK;
-	while (err == COP_OK && !(r->over && r->open.count == 0)) {
+	while (err == COP_OK && !(r->follower.over && r->follower.open.count == 0)) {
 		err = cop_record_source_next(&r->source, &r->raw, diag);
 		if (err == COP_OK)
 			err = take_record(r, diag);
 	}
-	finish(r);
-	return err == COP_EEND ? COP_OK : err;
+	if (err == COP_OK || err == COP_EEND)
+		err = finish(r);
+	r->figures->bad += r->bad;
+	return err;
 }
 
 /* ---- beginnings ---- */
@@ -456,7 +440,10 @@ cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *
 		.pair = { .changes = question->changes, .without = question->without } };
 	uint64_t from = 0;
 	*out = (cop_whatif_figures){ .begun = COP_WHATIF_ANEW };
+	r.follower = (cop_whatif_follower){ .question = question, .figures = out, .pair = &r.pair };
 	cop_err err = prepare(&r);
+	if (err == COP_OK)
+		err = cop_whatif_pipe_new(cop_whatif_follower_take, &r.follower, &r.pipe);
 	if (err == COP_OK)
 		err = begin(&r, &from, diag);
 	if (err == COP_OK)
@@ -465,7 +452,9 @@ cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *
 		err = begin_anew(&r, diag);
 	if (err == COP_OK)
 		err = read_all(&r, diag);
-	cop_open_decisions_fini(&r.open);
+	cop_whatif_pipe_free(r.pipe);
+	cop_whatif_follower_fini(&r.follower);
+	cop_whatif_masks_fini(&r.masks);
 	cop_recorded_model_fini(&r.told);
 	cop_record_source_fini(&r.source);
 	cop_whatif_pair_fini(&r.pair);

@@ -25,6 +25,7 @@ static cop_err look(
 	char file[COP_CHECKPOINT_NAME_ROOM], name[COP_SAVED_FILE_NAME];
 	size_t at = 0;
 	cop_diag why;
+	*mark = (cop_state_mark){ 0 };
 	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, file);
 	(void)snprintf(out->path, sizeof out->path, "%s/%s", state, file);
 	out->saved = (cop_saved_file){ .path = out->path };

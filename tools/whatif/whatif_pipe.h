@@ -1,0 +1,35 @@
+/* tools/whatif/whatif_pipe.h: records on their way from the thread of the first model to that of the second.
+ *
+ * They go in blocks, in their order, with what the first model saw. One thread puts, one of the pipe's own takes. */
+#ifndef COP_TOOLS_WHATIF_WHATIF_PIPE_H
+#define COP_TOOLS_WHATIF_WHATIF_PIPE_H
+
+#include "wire/wire_record.h"
+#include "whatif_pair.h"
+
+typedef struct cop_whatif_item {
+	cop_wire_record_type type;
+	size_t length;
+	const uint8_t *body;
+	bool taken; /* the first model took it; else it is of interest for what it ends alone */
+	bool saw;   /* of a feedback: `view` and `seen` are there */
+	cop_whatif_view view;
+	cop_whatif_seen seen;
+} cop_whatif_item;
+
+/* An error ends the taking: what comes later is dropped. */
+typedef cop_err cop_whatif_taker(void *context, const cop_whatif_item *item);
+
+typedef struct cop_whatif_pipe cop_whatif_pipe;
+
+/* COP_ENOMEM, also when the system gives no more threads; on error *out is NULL. */
+COP_CHECK cop_err cop_whatif_pipe_new(cop_whatif_taker *taker, void *context, cop_whatif_pipe **out);
+/* What was not taken is dropped. NULL is allowed. */
+void cop_whatif_pipe_free(cop_whatif_pipe *pipe);
+
+/* The item is copied. The taker's error, if it had one; COP_ENOMEM. */
+COP_CHECK cop_err cop_whatif_pipe_put(cop_whatif_pipe *pipe, const cop_whatif_item *item);
+/* Waits until everything was taken, and the taker rests. Errors of put. */
+COP_CHECK cop_err cop_whatif_pipe_flush(cop_whatif_pipe *pipe);
+
+#endif
