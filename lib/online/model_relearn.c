@@ -46,6 +46,7 @@ static cop_err by_rules(
 	case COP_WIRE_RECORD_EXPIRY:
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
+	case COP_WIRE_RECORD_FORGOTTEN:
 		break;
 	}
 	return COP_OK;
