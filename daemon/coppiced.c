@@ -9,12 +9,10 @@
 
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
-#include "daemon/durable/past.h"
 #include "daemon/durable/trial.h"
-#include "daemon/report/explain_body.h"
+#include "daemon/past_answer.h"
 #include "daemon/server.h"
 #include "linalg/blas.h"
-#include "wire/wire_json.h"
 
 #define EXIT_USAGE      2
 #define MOST_RESETS     COP_CONFIG_MAX_MODELS
@@ -23,7 +21,8 @@
 static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...]\n"
                                  "           [--checkpoint-only | --salvaged] [--trust-clock]\n"
                                  "       coppiced [--config FILE] --check | --print-config\n"
-                                 "       coppiced [--config FILE] --explain MODEL ID [--at TIME]\n\n"
+                                 "       coppiced [--config FILE] --explain MODEL ID [--at TIME]\n"
+                                 "       coppiced [--config FILE] --aside PID MODEL VERB\n\n"
                                  "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
                                  "  --config FILE       configuration; without it a built-in one for a first try\n"
                                  "                      (see --print-config)\n"
@@ -39,6 +38,8 @@ static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground]
                                  "                      only read, and its daemon may be running\n"
                                  "  --at TIME           with it: the last decision of this id until then, unix\n"
                                  "                      seconds or like 2026-11-27T10:52:01Z (default: the last)\n"
+                                 "  --aside PID         used by the daemon of that process for questions about the\n"
+                                 "                      past, which it asks here: with low priority, until it ends\n"
                                  "  --checkpoint-only   start from the newest checkpoint alone; the journal is set\n"
                                  "                      aside, under another name\n"
                                  "  --salvaged          the journal is what `coppice journal salvage` left: gaps\n"
@@ -53,6 +54,7 @@ static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground]
 typedef struct options {
 	cop_server_options server;
 	bool foreground, check, print, explain;
+	int aside; /* the daemon that asks; 0: none does */
 	cop_past_question question;
 	const char *reset[MOST_RESETS + 1];
 	size_t resets;
@@ -68,6 +70,7 @@ static int read_options(int argc, char **argv, options *o)
 		{ "print-config", no_argument, NULL, 'p' },
 		{ "explain", no_argument, NULL, 'e' },
 		{ "at", required_argument, NULL, 'a' },
+		{ "aside", required_argument, NULL, 'd' },
 		{ "reset-model", required_argument, NULL, 'r' },
 		{ "checkpoint-only", no_argument, NULL, 'o' },
 		{ "salvaged", no_argument, NULL, 's' },
@@ -92,6 +95,9 @@ static int read_options(int argc, char **argv, options *o)
 			break;
 		case 'e':
 			o->explain = true;
+			break;
+		case 'd':
+			o->aside = atoi(optarg);
 			break;
 		case 'a':
 			if (cop_past_time(optarg, &o->question.at))
@@ -125,7 +131,7 @@ static int read_options(int argc, char **argv, options *o)
 			return EXIT_USAGE;
 		}
 	}
-	if (o->explain && optind + 2 == argc) {
+	if ((o->explain || o->aside > 0) && optind + 2 == argc) {
 		o->question.model = argv[optind];
 		o->question.id = argv[optind + 1];
 		return -1;
@@ -199,47 +205,6 @@ static int print_checked(const cop_config *config, const char *const *reset)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static cop_err put_explanation(cop_past *past, cop_bytes *out)
-{
-	static const cop_wire_seq none;
-	cop_bytes body;
-	cop_bytes_init(&body);
-	cop_explain_body e = { .served = past->slot, .id = &past->id, .seq = &none };
-	cop_err err = cop_model_explain(past->slot->model, &past->id, &e.decision, &e.explanation, &e.kept);
-	if (err == COP_OK)
-		err = cop_model_waiting_rows(past->slot->model, &past->id, &e.x, &e.candidate);
-	if (err == COP_OK) {
-		cop_explain_body_put(&e, &body);
-		err = body.err;
-	}
-	if (err == COP_OK)
-		err = cop_wire_json(out, body.data, body.length, 0);
-	cop_bytes_fini(&body);
-	return err;
-}
-
-static int explain(cop_config *config, const cop_past_question *question)
-{
-	char text[COP_LOG_LINE];
-	cop_diag diag = { 0 };
-	cop_past past;
-	cop_bytes out;
-	cop_bytes_init(&out);
-	cop_blas_threads(1);
-	cop_err err = cop_past_open(&past, config, question, &diag);
-	if (err == COP_OK)
-		err = put_explanation(&past, &out);
-	if (err == COP_OK && printf("%.*s\n", (int)out.length, (const char *)out.data) < 0)
-		err = COP_EIO;
-	if (err != COP_OK) {
-		cop_diag_text(&diag, text, sizeof text);
-		(void)fprintf(stderr, "coppiced: %s\n", diag.message[0] != '\0' ? text : cop_err_text(err));
-	}
-	cop_past_close(&past);
-	cop_bytes_fini(&out);
-	return err == COP_OK && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 static int failed(cop_log *log, const cop_diag *diag)
 {
 	char text[COP_LOG_LINE];
@@ -311,9 +276,10 @@ int main(int argc, char **argv)
 	}
 	cop_config_report_fini(&report);
 	bool known = resets_known(&o, config);
-	if (o.check || o.print || o.explain || !known) {
-		status = !known      ? EXIT_USAGE
-		         : o.explain ? explain(config, &o.question)
+	if (o.check || o.print || o.explain || o.aside > 0 || !known) {
+		status = !known        ? EXIT_USAGE
+		         : o.explain   ? cop_past_answer_explain(config, &o.question)
+		         : o.aside > 0 ? cop_past_answer_aside(config, o.aside, o.question.id, o.question.model)
 		         : o.print   ? print_config(config)
 		                     : print_checked(config, o.reset);
 		cop_config_free(config);

@@ -9,6 +9,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/refit/refit_body.h"
 #include "daemon/model_change.h"
+#include "daemon/past_verb.h"
 #include "daemon/reload.h"
 #include "daemon/report/explain_body.h"
 #include "daemon/report/history_body.h"
@@ -92,16 +93,6 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	return COP_OK;
 }
 
-static void name_played(const cop_model_slot *slot, const cop_event_id *id, cop_explain_body *body)
-{
-	const cop_played_name *played =
-	        slot->shape.max_candidates == 0 ? NULL : cop_played_names_find(slot->played, id);
-	if (played == NULL)
-		return;
-	body->arm = played->name;
-	body->arm_length = played->length;
-}
-
 static cop_err explain(request *r, cop_wire_fault *fault)
 {
 	cop_wire_context context;
@@ -126,11 +117,7 @@ static cop_err explain(request *r, cop_wire_fault *fault)
 		if (err == COP_OK && context.candidates > 0)
 			body.candidate = context.candidate[body.decision.arm];
 	} else {
-		body.id = &context.id;
-		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);
-		if (err == COP_OK)
-			err = cop_model_waiting_rows(r->model->model, &context.id, &body.x, &body.candidate);
-		name_played(r->model, &context.id, &body);
+		err = cop_explain_body_of_waiting(&body, &context.id);
 	}
 	if (err != COP_OK)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
@@ -155,6 +142,16 @@ static cop_err history(request *r, cop_wire_fault *fault)
 	if (err == COP_OK)
 		cop_history_body_put(&r->server->report, r->model, &seq, &r->server->serving.reply);
 	return err;
+}
+
+static cop_err decision(request *r, cop_wire_fault *fault)
+{
+	return cop_past_verb_decision(r->server, r->model, r->body, r->length, fault);
+}
+
+static cop_err decisions(request *r, cop_wire_fault *fault)
+{
+	return cop_past_verb_decisions(r->server, r->model, r->body, r->length, fault);
 }
 
 static cop_err view(request *r, cop_wire_fault *fault)
@@ -253,6 +250,8 @@ static const verb verbs[] = {
 	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
 	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
 	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },
+	{ "decision", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decision },
+	{ "decisions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decisions },
 	{ "view", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, view },
 	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
 	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup },
@@ -278,7 +277,7 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, status, history, view, checkpoint, backup, reload, model, refit, promote, rollback or freeze",
+	        "explain, decision, decisions, status, history, view, checkpoint, backup, reload, model, refit, promote, rollback or freeze",
 	        clean);
 	return NULL;
 }

@@ -59,11 +59,12 @@ cop_err cop_server_open(
 	double started = cop_clock_monotonic(), born = cop_clock_real();
 	cop_durability_init(durable, server->config, log);
 	cop_serving_init(&server->serving, durable);
+	cop_past_desk_init(&server->past, server->config_path, log);
 	cop_err err = cop_durability_lock(durable, diag);
 	cop_refits_init(&server->refits, durable); /* whose folder is there now */
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can report that the rest is on its way */
-	server->report = (cop_report){ durable, &server->serving, &server->refits, server->http, .born = born,
+	server->report = (cop_report){ durable, &server->serving, &server->refits, server->http, .past = &server->past, .born = born,
 		.started = started };
 	if (err == COP_OK)
 		err = cop_durability_open(durable, &options->start, server->http, diag);
@@ -93,6 +94,7 @@ cop_err cop_server_open(
 void cop_server_close(cop_server *server)
 {
 	cop_refits_stop(&server->refits);
+	cop_past_desk_fini(&server->past);
 	cop_api_close(server->api);
 	cop_http_close(server->http);
 	cop_serving_close(&server->serving);
@@ -204,6 +206,7 @@ static void take_timers(cop_server *server)
 	double now = 1e-9 * (double)server->serving.mark; /* late by a wait at most */
 	cop_durability_turn(&server->durable, now);
 	cop_refits_turn(&server->refits, now);
+	cop_past_desk_turn(&server->past, now);
 	if (now >= server->next_tick) {
 		cop_model_table_tick(&server->durable.models, now);
 		server->next_tick = now + TICK_SECONDS;

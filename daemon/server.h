@@ -12,6 +12,7 @@
 #include "daemon/refit/refits.h"
 #include "daemon/report/drop_report.h"
 #include "daemon/report/model_view.h"
+#include "daemon/report/past_desk.h"
 #include "daemon/report/report.h"
 #include "daemon/serve/serving.h"
 
@@ -27,6 +28,7 @@ typedef struct cop_server {
 	cop_report report;
 	cop_drop_report drops;
 	cop_model_view view;
+	cop_past_desk past;
 	cop_notify notify;
 	double next_tick; /* monotonic seconds */
 	size_t budget;    /* messages of one socket that a turn takes */

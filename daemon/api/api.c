@@ -212,7 +212,7 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 		result = MHD_queue_response(slot->connection, r->status, response);
 	MHD_destroy_response(response);
 	(void)atomic_fetch_add_explicit(&api->counts.requests[r->status / 100], 1, memory_order_relaxed);
-	if (r->status >= MHD_HTTP_UNAUTHORIZED)
+	if (r->status >= MHD_HTTP_UNAUTHORIZED && !r->crowded)
 		tell_refusal(api, slot);
 	return result;
 }
@@ -395,7 +395,8 @@ static size_t take_replies(cop_api *api)
 		if (slot != NULL)
 			cop_api_request_take(&slot->request, ok, data, length);
 		if (slot != NULL && slot->request.again) {
-			slot->again = cop_clock_monotonic() + AGAIN_SECONDS;
+			slot->asked = cop_clock_monotonic(); /* the loop has replied */
+			slot->again = slot->asked + AGAIN_SECONDS;
 			api->again++;
 		} else if (slot != NULL) {
 			resume(slot);
@@ -420,7 +421,16 @@ static void give_up(cop_api *api, double seconds, const char *why)
 	}
 }
 
-/* Of what is not there yet the verbs are sent once more. */
+/* Whether its sender has closed the connection, which nobody reads while it waits. */
+static bool is_gone(const api_slot *slot)
+{
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(slot->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct pollfd item = { .fd = info == NULL ? -1 : info->connect_fd, .events = POLLRDHUP };
+	return poll(&item, 1, 0) > 0 && (item.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+/* Of what is not there yet the verbs are sent once more, unless nobody waits for it. */
 static void ask_again(cop_api *api)
 {
 	double now = cop_clock_monotonic();
@@ -435,7 +445,10 @@ static void ask_again(cop_api *api)
 		cop_bytes_clear(&api->work);
 		if (!slot->waiting) /* it was given up */
 			continue;
-		if (!cop_api_request_put(r, slot->number, &api->work) ||
+		if (is_gone(slot)) {
+			cop_api_request_refuse(r, 503, "busy", "nobody waits for the answer");
+			resume(slot);
+		} else if (!cop_api_request_put(r, slot->number, &api->work) ||
 		        cop_api_link_send(&api->link, &r->owner, r->route->verb, r->model, &api->work) != COP_OK) {
 			cop_api_request_refuse(
 			        r, 503, "busy", "too many requests are under way; expected to be sent again later");

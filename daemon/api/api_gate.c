@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "daemon/api/api_query.h"
 #include "daemon/common/clock.h"
 #include "wire/wire_items.h"
 
@@ -73,21 +74,6 @@ static void check_framing(cop_api_request *r, struct MHD_Connection *connection)
 		        "expected one of the headers Content-Length and Transfer-Encoding: chunked");
 }
 
-/* Which decision is asked for: ids that are texts and those that are whole numbers differ. */
-static void take_query(cop_api_request *r, struct MHD_Connection *connection)
-{
-	const char *id = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "id");
-	const char *number = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "number");
-	const char *text = id != NULL ? id : number;
-	if ((id == NULL) == (number == NULL) || *text == '\0' || strlen(text) > COP_CONFIG_NAME_MAX) {
-		cop_api_request_refuse(r, 400, "bad_request",
-		        "expected one decision: ?id=TEXT, or ?number=NUMBER where ids are whole numbers");
-		return;
-	}
-	r->numbered = number != NULL;
-	(void)snprintf(r->event, sizeof r->event, "%s", text);
-}
-
 /* In UTF-8, as JSON is where nothing else is said. */
 static bool is_json(const char *type)
 {
@@ -131,8 +117,7 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 		r->allow = allowed;
 		return;
 	}
-	if (r->route->shown == COP_API_DECISION)
-		take_query(r, connection);
+	cop_api_query_read(r, connection);
 	if (!r->route->post || r->route->shown == COP_API_ACTIVATED)
 		return;
 	const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);

@@ -2,7 +2,6 @@
  * body's seq is the listener's own number, by which the reply finds its request; a seq of the client's is left out. */
 #include "daemon/api/api_request.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +49,10 @@ void cop_api_request_reset(cop_api_request *request)
 	clear(&request->answer);
 	request->route = NULL;
 	request->event[0] = '\0';
-	request->numbered = false;
+	request->past = (cop_wire_past){ .record = 0 };
 	request->page = NULL;
 	request->cookie[0] = '\0';
-	request->again = request->unframed = request->personal = request->stranger = false;
+	request->crowded = request->again = request->unframed = request->personal = request->stranger = false;
 	request->model[0] = '\0';
 	request->status = 0;
 	request->allow = NULL;
@@ -76,6 +75,7 @@ unsigned cop_api_request_status(cop_wire_code code)
 		[COP_WIRE_FORBIDDEN] = 403,
 		[COP_WIRE_INTERNAL] = 500,
 		[COP_WIRE_APPRENTICE] = 422,
+		[COP_WIRE_UNKNOWN_DECISION] = 404,
 	};
 	return statuses[code];
 }
@@ -161,21 +161,9 @@ void cop_api_request_refuse(cop_api_request *request, unsigned status, const cha
 	put_problem(request, status, code, detail);
 }
 
-static cop_err put_id(const cop_api_request *request, cop_bytes *out, uint32_t *pairs, cop_wire_fault *fault)
+static bool asks_of_past(const cop_api_request *request)
 {
-	char *end;
-	++*pairs;
-	if (!request->numbered) {
-		cop_wire_put_key_text(out, "id", request->event);
-		return COP_OK;
-	}
-	errno = 0;
-	long long number = strtoll(request->event, &end, 10);
-	if (errno != 0 || *end != '\0')
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "number: expected a whole number of 64 bits");
-	cop_wire_put_text(out, "id");
-	cop_wire_put_signed(out, number);
-	return COP_OK;
+	return request->route->shown == COP_API_DECISION || request->route->shown == COP_API_DECISIONS;
 }
 
 bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *out)
@@ -193,9 +181,8 @@ bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *o
 			        out, (const char *)request->body.data, request->body.length - 1, "seq", &pairs, &fault);
 	} else {
 		cop_wire_put_map(out, UINT16_MAX + 1); /* five bytes, which the pairs fill */
+		pairs += asks_of_past(request) ? cop_wire_past_put_pairs(&request->past, out) : 0;
 	}
-	if (err == COP_OK && request->route->shown == COP_API_DECISION)
-		err = put_id(request, out, &pairs, &fault);
 	if (err == COP_OK) {
 		cop_wire_from_json_add(out, 0, "seq", number, &pairs);
 		err = out->err;
@@ -265,23 +252,39 @@ static cop_err show_view(cop_api_request *request, const void *body, size_t leng
 	return request->answer.err;
 }
 
-/* A search that finds nothing is no error. */
-static cop_err show_decision(cop_api_request *request, const void *body, size_t length)
+/* Whether the reply only says that the answer is looked for. */
+static bool is_looking(const void *body, size_t length)
+{
+	static const char *const names[] = { "state" };
+	static const char looking[] = "looking";
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	const char *text;
+	size_t size;
+	cop_wire_cursor_init(&cursor, body, length);
+	return cop_wire_keys_open(&keys, &cursor, names, 1, NULL) == COP_OK &&
+	       cop_wire_keys_next(&keys, &which) == COP_OK &&
+	       cop_wire_cursor_string(&cursor, &text, &size) == COP_OK && size == sizeof looking - 1 &&
+	       memcmp(text, looking, size) == 0;
+}
+
+static cop_err show_past(cop_api_request *request, const void *body, size_t length)
 {
 	static const char found[] = "{\"found\":true";
 	const size_t join = sizeof found - 1;
+	request->again = is_looking(body, length);
+	if (request->again) {
+		request->status = 0;
+		return COP_OK;
+	}
+	if (request->route->shown == COP_API_DECISIONS)
+		return cop_wire_json_without(&request->answer, body, length, "seq");
 	cop_bytes_put(&request->answer, found, join);
 	cop_err err = cop_wire_json_without(&request->answer, body, length, "seq");
 	if (err == COP_OK)
 		request->answer.data[join] = ','; /* the object's first byte */
 	return err;
-}
-
-static void show_none(cop_api_request *request)
-{
-	static const char none[] = "{\"found\":false}";
-	request->status = 200;
-	cop_bytes_put(&request->answer, none, sizeof none - 1);
 }
 
 void cop_api_request_take(cop_api_request *request, bool ok, const void *body, size_t length)
@@ -292,11 +295,9 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 	clear(&request->answer);
 	if (!ok) {
 		(void)!cop_wire_reply_error_decode(body, length, &error, &id, &seq, NULL);
-		if (request->route->shown == COP_API_DECISION && error.code == COP_WIRE_BAD_REQUEST) {
-			show_none(request);
-			return;
-		}
-		put_problem(request, cop_api_request_status(error.code), cop_wire_code_text(error.code), error.message);
+		request->crowded = asks_of_past(request) && error.code == COP_WIRE_BUSY;
+		put_problem(request, request->crowded ? 429 : cop_api_request_status(error.code),
+		        cop_wire_code_text(error.code), error.message);
 		return;
 	}
 	if (cop_api_route_is_personalizer(request->route)) {
@@ -309,8 +310,8 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 		err = cop_wire_json_without(&request->answer, body, length, "seq");
 	else if (request->route->shown == COP_API_VIEW)
 		err = show_view(request, body, length);
-	else if (request->route->shown == COP_API_DECISION)
-		err = show_decision(request, body, length);
+	else if (asks_of_past(request))
+		err = show_past(request, body, length);
 	else
 		err = show_models(request, body, length);
 	if (err != COP_OK)

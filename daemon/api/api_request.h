@@ -13,13 +13,13 @@
 #include "daemon/api/api_route.h"
 #include "daemon/api/api_session.h"
 #include "daemon/config/access.h"
-#include "wire/wire_code.h"
+#include "wire/wire_past.h"
 
 typedef struct cop_api_request {
 	const cop_api_route *route; /* NULL: none that fits */
 	char model[COP_CONFIG_NAME_MAX + 1];
-	char event[COP_CONFIG_NAME_MAX + 1]; /* personalizer, or the query's: the id, "" for none yet */
-	bool numbered;                       /* the event's id is a whole number */
+	char event[COP_CONFIG_NAME_MAX + 1]; /* personalizer: the id, "" for none yet */
+	cop_wire_past past;                  /* what the query asks for */
 	cop_bytes names;                     /* personalizer: the actions' ids, each with a 0 behind it */
 	cop_bytes body;                      /* as it came */
 	unsigned status;                     /* of the answer; 0: there is none yet */
@@ -29,6 +29,7 @@ typedef struct cop_api_request {
 	bool personal;                     /* the path begins as the personalizer's do */
 	bool unframed;                     /* nobody knows where its body ends */
 	bool stranger;                     /* tokens are asked for, and it has none that is valid */
+	bool crowded;                      /* too many such questions wait; no token's limit */
 	bool again;                        /* the verb is to be asked once more, later */
 	const char *allow;                 /* header of an answer 405, else NULL */
 	char client[COP_ACCESS_NAME + 1];  /* the token's name; "": no token was asked for */

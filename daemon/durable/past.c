@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "daemon/durable/past_search.h"
 #include "daemon/durable/recovery.h"
 #include "store/journal_reader.h"
 #include "store/state_dir.h"
@@ -83,6 +84,20 @@ static cop_err find_decision(cop_past *past, const char *folder, const cop_past_
 	return COP_ENOTFOUND;
 }
 
+/* What record it is is known. */
+static cop_err take_record(cop_past *past, const char *folder, uint64_t sequence, cop_diag *diag)
+{
+	cop_past_search_found found;
+	const cop_past_search_wanted wanted = { .folder = folder, .stored = past->stored, .prefix = "" };
+	cop_err err = cop_past_search_record(&wanted, sequence, &found, diag);
+	if (err != COP_OK)
+		return err;
+	past->id = found.id;
+	past->sequence = found.sequence;
+	past->time = found.time;
+	return COP_OK;
+}
+
 static void find_slot(cop_past *past)
 {
 	past->slot = cop_model_table_find_stored(&past->models, past->stored, strlen(past->stored));
@@ -141,7 +156,8 @@ cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_questio
 	}
 	if (err == COP_OK) {
 		memcpy(past->stored, past->slot->stored, sizeof past->stored);
-		err = find_decision(past, folder, question, diag);
+		err = question->record != 0 ? take_record(past, folder, question->record, diag)
+		                            : find_decision(past, folder, question, diag);
 	}
 	past->slot = NULL; /* what is restored may take its place */
 	if (err == COP_OK)

@@ -126,7 +126,7 @@ static void put_running(const cop_refits *r, cop_bytes *out)
 	cop_wire_put_key_double(out, "progress", loading ? 1.0 : said->share);
 	cop_wire_put_key_text(out, "text", loading ? "taking in" : said->text);
 	if (!loading)
-		cop_wire_put_key_unsigned(out, "pid", (uint64_t)r->process.pid);
+		cop_wire_put_key_unsigned(out, "pid", (uint64_t)r->process.side.pid);
 }
 
 static void put_last(const cop_refit_state *s, cop_bytes *out)

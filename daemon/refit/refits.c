@@ -52,7 +52,7 @@ static void set_running(cop_refits *refits, cop_model_slot *slot)
 /* Nothing is waited for but a killed process. */
 static void abandon(cop_refits *refits)
 {
-	if (refits->process.pid != 0)
+	if (refits->process.side.pid != 0)
 		note_spent(refits, cop_worker_process_stop(&refits->process));
 	cop_challenger_load_release(&refits->load);
 	set_running(refits, NULL);
@@ -80,7 +80,7 @@ void cop_refits_move(cop_refits *refits, const cop_model_slot *from, cop_model_s
 		refits->next = to;
 }
 
-int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
+int cop_refits_fd(const cop_refits *refits) { return refits->process.side.fd; }
 
 static bool journal_stands(const cop_refits *r)
 {
@@ -224,7 +224,7 @@ static void begin(cop_refits *r, cop_model_slot *slot, cop_refit_due is, double 
 	set_running(r, slot);
 	cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_started",
 	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, slot->name,
-	        reason_of(is, &slot->config->refit), number, (int)r->process.pid, fresh_of(slot), r->memory);
+	        reason_of(is, &slot->config->refit), number, (int)r->process.side.pid, fresh_of(slot), r->memory);
 }
 
 /* ---- its end ---- */

@@ -4,21 +4,18 @@
 #include "daemon/refit/worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
+#include "daemon/common/step_back.h"
 #include "daemon/common/worker_line.h"
 #include "daemon/durable/challenger.h"
 #include "daemon/durable/checkpoint.h"
@@ -39,39 +36,12 @@
 
 /* ---- its place ---- */
 
-/* In kilobytes; 0 when it cannot be told. */
-static uint64_t address_space(void)
-{
-	uint64_t pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-	if (file == NULL)
-		return 0;
-	(void)!fscanf(file, "%" SCNu64, &pages);
-	(void)fclose(file);
-	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* What fails here leaves it a worse neighbour, no worse worker. */
 static void step_back(const cop_worker_job *job)
 {
-	const struct sched_param none = { 0 };
-	enum { IDLE_CLASS = 3, CLASS_SHIFT = 13, WHO_PROCESS = 1 };
-	if (job->nice > 0)
-		(void)setpriority(PRIO_PROCESS, 0, (int)job->nice);
-	if (job->idle) {
-		(void)sched_setscheduler(0, SCHED_IDLE, &none);
-		(void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS << CLASS_SHIFT);
+	const cop_step_back_settings settings = { .nice = job->nice, .idle = job->idle, .memory = job->memory };
+	cop_step_back(&settings);
+	if (job->idle)
 		cop_duty_cycle_start();
-	}
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		(void)!write(fd, "1000", 4);
-		(void)close(fd);
-	}
-	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
-	uint64_t most = address_space() + job->memory; /* libraries and what a sanitizer reserves are there already */
-	if (job->memory > 0 && most > job->memory)
-		(void)setrlimit(RLIMIT_AS, &(struct rlimit){ most, most });
 }
 
 /* ---- what it says ---- */
@@ -312,8 +282,7 @@ int cop_worker_main(int argc, char **argv)
 		(void)fprintf(stderr, "coppice-refit: %s: expected what coppiced starts it with\n", wrong);
 		return 2;
 	}
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (job.parent != 0 && getppid() != job.parent)
+	if (!cop_step_back_follow(job.parent))
 		return 1;
 	(void)signal(SIGPIPE, SIG_DFL);
 	step_back(&job);

@@ -1,21 +1,15 @@
 /* daemon/refit/worker_process.h: a refit worker as the daemon sees it: a child process, its lines, its end.
  *
- * Nothing here waits: the pipe is polled with the loop's descriptors, and take is called now and then. A worker beyond
- * its time is asked to end (SIGTERM), and two seconds later made to (SIGKILL). Only this child is ever waited for. The
- * loop's thread. */
+ * Nothing here waits: the pipe is polled with the loop's descriptors, and take is called now and then. The loop's
+ * thread. */
 #ifndef COP_DAEMON_REFIT_WORKER_PROCESS_H
 #define COP_DAEMON_REFIT_WORKER_PROCESS_H
 
-#include <sys/types.h>
-
-#include "base/err.h"
+#include "daemon/common/side_process.h"
 #include "daemon/common/worker_line.h"
 
 typedef struct cop_worker_process {
-	pid_t pid;       /* 0: none runs */
-	int fd;          /* readable when it said something or ended; -1: nothing more will come */
-	double deadline; /* monotonic seconds: asked to end, then made to */
-	unsigned told;   /* signals sent for that */
+	cop_side_process side;
 	bool has_result;
 	cop_worker_line last; /* said */
 	char part[COP_WORKER_LINE];

@@ -53,6 +53,21 @@ const cop_counter cop_counter_tables_checkpoint[] = {
 	COP_COUNTERS_END,
 };
 
+const cop_counter cop_counter_tables_past[] = {
+	{ "started", "coppice_past_started_total", "Processes begun for questions about decisions of the past.",
+	        offsetof(cop_past_desk_counts, started) },
+	{ "found", "coppice_past_found_total", "Of them, answered.", offsetof(cop_past_desk_counts, found) },
+	{ "not_found", "coppice_past_not_found_total", "Of them, about a decision that is not there.",
+	        offsetof(cop_past_desk_counts, not_found) },
+	{ "failed", "coppice_past_failed_total", "Of them, without an answer: an error, or beyond their time.",
+	        offsetof(cop_past_desk_counts, failed) },
+	{ "dropped", "coppice_past_dropped_total", "Questions dropped since nobody asked any more.",
+	        offsetof(cop_past_desk_counts, dropped) },
+	{ "refused", "coppice_past_refused_total", "Questions refused since too many waited.",
+	        offsetof(cop_past_desk_counts, refused) },
+	COP_COUNTERS_END,
+};
+
 const cop_counter cop_counter_tables_journal[] = {
 	{ "records", "coppice_journal_records_total", "Records put into the journal.",
 	        offsetof(cop_journaler_counts, records) },

@@ -126,10 +126,25 @@ static void put_action(const cop_explain_body *body, cop_bytes *out)
 	cop_wire_put_key_double(out, "prediction", body->explanation->prediction);
 }
 
-void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
+cop_err cop_explain_body_of_waiting(cop_explain_body *body, const cop_event_id *id)
+{
+	const cop_model_slot *slot = body->served;
+	body->id = id;
+	cop_err err = cop_model_explain(slot->model, id, &body->decision, &body->explanation, &body->kept);
+	if (err == COP_OK)
+		err = cop_model_waiting_rows(slot->model, id, &body->x, &body->candidate);
+	const cop_played_name *played =
+	        slot->shape.max_candidates == 0 ? NULL : cop_played_names_find(slot->played, id);
+	if (err == COP_OK && played != NULL) {
+		body->arm = played->name;
+		body->arm_length = played->length;
+	}
+	return err;
+}
+
+void cop_explain_body_put_keys(const cop_explain_body *body, cop_bytes *out)
 {
 	const cop_explanation *e = body->explanation;
-	size_t map = cop_wire_put_map_open(out);
 	if (body->id != NULL) {
 		cop_wire_put_text(out, "id");
 		cop_wire_id_put(out, body->id);
@@ -148,6 +163,12 @@ void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 	cop_wire_put_array(out, e->expert_count);
 	for (size_t i = 0; i < e->expert_count; i++)
 		put_expert(body, &e->experts[i], out);
+}
+
+void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
+{
+	size_t map = cop_wire_put_map_open(out);
+	cop_explain_body_put_keys(body, out);
 	cop_wire_seq_put(out, body->seq);
 	cop_wire_put_map_close(out, map);
 }

@@ -19,6 +19,10 @@ typedef struct cop_explain_body {
 	cop_row x, candidate; /* raw, of what is explained; candidate: of models that rank */
 } cop_explain_body;
 
+/* Fills in the decision of that id (kept), which waits, all but served and seq. COP_ENOTFOUND: none does. */
+COP_CHECK cop_err cop_explain_body_of_waiting(cop_explain_body *body, const cop_event_id *id);
+/* All but seq, into the map that is open. */
+void cop_explain_body_put_keys(const cop_explain_body *body, cop_bytes *out);
 void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out);
 
 #endif

@@ -398,6 +398,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	put_traffic(report->serving, out);
 	put_connections(report->serving, out);
 	put_api(cop_api_look(report->api), out);
+	cop_counters_put_metrics(cop_counter_tables_past, &report->past->counts, out);
 	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.",
 	        report->serving->counts.codes, out);
 	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",

@@ -5,6 +5,7 @@
 #include "daemon/api/api.h"
 #include "daemon/common/http.h"
 #include "daemon/refit/refits.h"
+#include "daemon/report/past_desk.h"
 #include "daemon/serve/serving.h"
 
 typedef struct cop_report {
@@ -13,6 +14,7 @@ typedef struct cop_report {
 	const cop_refits *refits;
 	cop_http *http;     /* NULL: off */
 	const cop_api *api; /* NULL: off */
+	const cop_past_desk *past;
 	double born;        /* unix seconds */
 	double started;     /* monotonic seconds */
 } cop_report;

@@ -263,6 +263,7 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	put_queues(report, out);
 	if (report->api != NULL)
 		put_api(cop_api_look(report->api), out);
+	put_table("past", cop_counter_tables_past, &report->past->counts, out);
 	put_journal(report, out);
 	put_checkpoint(&report->durable->checkpoint, out);
 	if (report->durable->clock.ahead > 0.0)

@@ -285,6 +285,29 @@ cop_err cop_model_waiting_rows(const cop_model *model, const cop_event_id *id, c
 	return COP_OK;
 }
 
+typedef struct visit {
+	cop_model_visitor *visitor;
+	void *context;
+} visit;
+
+static bool visit_entry(void *context, const cop_event_id *id, const cop_pending_entry *entry)
+{
+	const visit *v = context;
+	return v->visitor(v->context, id, entry->time, &entry->decision);
+}
+
+size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *visitor, void *context)
+{
+	visit v = { visitor, context };
+	return cop_pending_visit(model->pending, most, visit_entry, &v);
+}
+
+bool cop_model_visit_one(const cop_model *model, const cop_event_id *id, cop_model_visitor *visitor, void *context)
+{
+	cop_pending_entry entry;
+	return cop_pending_find(model->pending, id, &entry) && visitor(context, id, entry.time, &entry.decision);
+}
+
 cop_err cop_model_explain_context(
         cop_model *model, const cop_model_context *context, cop_decision *decision, const cop_explanation **out)
 {

@@ -186,6 +186,13 @@ COP_CHECK cop_err cop_model_explain(
  * model's next call. COP_ENOTFOUND. */
 COP_CHECK cop_err cop_model_waiting_rows(
         const cop_model *model, const cop_event_id *id, cop_row *x, cop_row *candidate);
+/* A waiting decision: its id, when its window began, what was played. */
+typedef bool cop_model_visitor(void *context, const cop_event_id *id, double time, const cop_decision *decision);
+/* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false. How
+ * many were visited. */
+size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *visitor, void *context);
+/* Visits the one of that id; false: none waits. */
+bool cop_model_visit_one(const cop_model *model, const cop_event_id *id, cop_model_visitor *visitor, void *context);
 /* For a context: the action that the model would hold for the best of the eligible ones (mask as for decide, at least
  * one), with p = 1. Its id and defer do not matter. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_explain_context(

@@ -399,6 +399,21 @@ bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out)
 	return true;
 }
 
+size_t cop_pending_visit(const cop_pending *table, size_t most, cop_pending_visitor *visitor, void *context)
+{
+	size_t visited = 0;
+	bool go_on = true;
+	for (uint32_t handle = table->youngest; handle != 0 && visited < most && go_on; visited++) {
+		cop_pending_entry entry;
+		cop_event_id id;
+		view(table, handle, &entry);
+		cop_pending_id(table, &entry, &id);
+		handle = record_at(table, handle)->older;
+		go_on = visitor(context, &id, &entry);
+	}
+	return visited;
+}
+
 size_t cop_pending_owned_count(const cop_pending *table, uint32_t owner)
 {
 	const cop_pending_owner *found = owner == 0 ? NULL : cop_pending_owners_find(&table->owners, owner);

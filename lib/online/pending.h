@@ -122,6 +122,10 @@ void cop_pending_id(const cop_pending *table, const cop_pending_entry *entry, co
 bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pending_entry *out);
 /* The one that has waited longest; false when none waits. */
 bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out);
+typedef bool cop_pending_visitor(void *context, const cop_event_id *id, const cop_pending_entry *entry);
+/* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false. How
+ * many were visited. */
+size_t cop_pending_visit(const cop_pending *table, size_t most, cop_pending_visitor *visitor, void *context);
 /* How many of the owner's wait (0: of those without one). */
 size_t cop_pending_owned_count(const cop_pending *table, uint32_t owner);
 /* The owner's that has waited longest; false when none waits. */

@@ -19,6 +19,7 @@ static const char *const code_texts[COP_WIRE_CODE_COUNT] = {
 	[COP_WIRE_FORBIDDEN] = "forbidden",
 	[COP_WIRE_INTERNAL] = "internal",
 	[COP_WIRE_APPRENTICE] = "apprentice",
+	[COP_WIRE_UNKNOWN_DECISION] = "unknown_decision",
 };
 
 static const char *const result_texts[COP_WIRE_RESULT_COUNT] = {

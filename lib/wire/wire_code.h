@@ -23,6 +23,7 @@ typedef enum cop_wire_code {
 	COP_WIRE_FORBIDDEN,
 	COP_WIRE_INTERNAL,
 	COP_WIRE_APPRENTICE, /* the model does not decide: what was decided is missing */
+	COP_WIRE_UNKNOWN_DECISION,
 	COP_WIRE_CODE_COUNT
 } cop_wire_code;
 

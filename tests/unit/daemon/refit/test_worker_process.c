@@ -47,7 +47,7 @@ static void start(cop_worker_process *p, const char *script, double seconds)
 	char *argv[] = { name, option, text, NULL };
 	(void)snprintf(text, sizeof text, "%s", script);
 	assert_int_equal(cop_worker_process_start(p, "/bin/sh", argv, cop_clock_monotonic(), seconds, NULL), COP_OK);
-	assert_true(p->pid > 0 && p->fd >= 0);
+	assert_true(p->side.pid > 0 && p->side.fd >= 0);
 }
 
 static cop_worker_line end_of(cop_worker_process *p)
@@ -55,11 +55,11 @@ static cop_worker_line end_of(cop_worker_process *p)
 	cop_worker_line end;
 	double last = cop_clock_monotonic() + DEADLINE;
 	while (cop_worker_process_take(p, cop_clock_monotonic(), &end) != COP_OK) {
-		struct pollfd item = { .fd = p->fd, .events = POLLIN };
+		struct pollfd item = { .fd = p->side.fd, .events = POLLIN };
 		assert_true(cop_clock_monotonic() < last);
 		(void)poll(&item, 1, 5);
 	}
-	assert_true(p->pid == 0 && p->fd == -1);
+	assert_true(p->side.pid == 0 && p->side.fd == -1);
 	assert_int_equal(cop_worker_process_take(p, 0.0, &end), COP_EEND); /* none runs */
 	return end;
 }
@@ -89,9 +89,9 @@ static void test_process_progress_is_known_while_it_runs(void **state)
 		assert_int_equal(cop_worker_process_take(&p, cop_clock_monotonic(), &end), COP_EEND);
 	assert_true(p.last.share == 0.5);
 	assert_string_equal(p.last.text, "half");
-	pid_t pid = p.pid;
+	pid_t pid = p.side.pid;
 	(void)cop_worker_process_stop(&p);
-	assert_true(kill(pid, 0) != 0 && p.pid == 0 && p.fd == -1);
+	assert_true(kill(pid, 0) != 0 && p.side.pid == 0 && p.side.fd == -1);
 	(void)cop_worker_process_stop(&p); /* none */
 }
 
@@ -144,7 +144,7 @@ static void test_process_that_ignores_being_asked_is_killed(void **state)
 	while (p.last.text[0] == '\0')
 		assert_int_equal(cop_worker_process_take(&p, now, &end), COP_EEND);
 	assert_int_equal(cop_worker_process_take(&p, now + 2000.0, &end), COP_EEND); /* asked */
-	assert_int_equal(p.told, 1);
+	assert_int_equal(p.side.told, 1);
 	while (cop_worker_process_take(&p, now + 3000.0, &end) != COP_OK)
 		assert_true(cop_clock_monotonic() < last);
 	assert_int_equal(end.outcome, COP_WORKER_TIMEOUT);
@@ -171,7 +171,7 @@ static void test_process_is_pressed_when_its_time_is_up(void **state)
 	}
 	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
 		assert_int_equal(cop_worker_process_take(&p, looks[i].now, &end), COP_EEND);
-		assert_int_equal(p.told, looks[i].told);
+		assert_int_equal(p.side.told, looks[i].told);
 	}
 	while (cop_worker_process_take(&p, 1102.0, &end) != COP_OK)
 		assert_true(cop_clock_monotonic() < last);
@@ -186,29 +186,29 @@ static void test_process_whose_end_cannot_be_had_has_crashed(void **state)
 	cop_worker_process p;
 	cop_worker_line end;
 	start(&p, "exec sleep 1000", DEADLINE);
-	pid_t pid = p.pid;
+	pid_t pid = p.side.pid;
 	wait_error = EINTR;
 	wait_errors = 3;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(cop_worker_process_take(&p, 0.0, &end), COP_EEND);
-	assert_int_equal(p.pid, pid);
+	assert_int_equal(p.side.pid, pid);
 	wait_error = ECHILD;
 	wait_errors = 1;
 	assert_int_equal(cop_worker_process_take(&p, 0.0, &end), COP_OK);
 	assert_int_equal(end.outcome, COP_WORKER_CRASHED);
 	assert_true(end.result && end.share == 1.0 && end.spent == 0.0);
-	assert_true(p.pid == 0 && p.fd == -1);
+	assert_true(p.side.pid == 0 && p.side.fd == -1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	start(&p, "exec sleep 1000", DEADLINE);
-	pid = p.pid;
+	pid = p.side.pid;
 	wait_error = EINTR;
 	wait_errors = 3;
 	(void)cop_worker_process_stop(&p);
 	assert_int_equal(wait_errors, 0);
 	assert_true(kill(pid, 0) != 0); /* no trace is left */
 	start(&p, "exec sleep 1000", DEADLINE);
-	pid = p.pid;
+	pid = p.side.pid;
 	wait_error = ECHILD;
 	wait_errors = 1;
 	assert_true(cop_worker_process_stop(&p) == 0.0);
@@ -259,7 +259,7 @@ static void test_process_without_a_pipe_is_an_error(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_int_equal(err, COP_EIO);
 	assert_string_equal(why.message, "no pipe: Too many open files");
-	assert_true(p.pid == 0 && p.fd == -1);
+	assert_true(p.side.pid == 0 && p.side.fd == -1);
 }
 
 static void test_process_leaves_no_descriptor(void **state)
@@ -322,7 +322,7 @@ static void test_process_of_no_program_is_an_error(void **state)
 	char *argv[] = { name, NULL };
 	assert_int_equal(cop_worker_process_start(&p, "/nonexistent/program", argv, 0.0, 1.0, &why), COP_EIO);
 	assert_non_null(strstr(why.message, "cannot be started"));
-	assert_true(p.pid == 0 && p.fd == -1);
+	assert_true(p.side.pid == 0 && p.side.fd == -1);
 }
 
 static void test_worker_arguments_are_read_as_written(void **state)

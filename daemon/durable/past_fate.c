@@ -1,0 +1,105 @@
+/* A record is about the youngest decision of its id that is older than the record: ids come again once their decision
+ * has ended. Decisions end with the feedback whose result is `applied`, or where a record lists them
+ * (docs/reference/journal.md). */
+#include "daemon/durable/past_fate.h"
+
+#include <string.h>
+
+#include "store/journal_reader.h"
+#include "wire/wire_record.h"
+
+typedef struct follow {
+	cop_past_fate *fates;
+	size_t count, open;
+	uint64_t sequence; /* of the record that is looked at */
+} follow;
+
+const char *cop_past_fate_outcome_text(cop_wire_outcome outcome)
+{
+	static const char *const texts[COP_WIRE_OUTCOMES] = { "recorded", "default", "unanswered", "pushed_out",
+		"pushed_out_recorded", "another_action" };
+	return texts[outcome];
+}
+
+/* NULL: it is none of them. */
+static cop_past_fate *find(const follow *f, const cop_event_id *id)
+{
+	cop_past_fate *found = NULL;
+	for (size_t i = 0; i < f->count; i++) {
+		cop_past_fate *fate = &f->fates[i];
+		if (fate->sequence < f->sequence && (found == NULL || fate->sequence > found->sequence) &&
+		        cop_event_id_equal(&fate->id, id))
+			found = fate;
+	}
+	return found != NULL && !found->ended ? found : NULL;
+}
+
+static void end(follow *f, cop_past_fate *fate, double time, const char *how, const double *loss, unsigned losses)
+{
+	fate->ended = true;
+	fate->time = time;
+	fate->how = how;
+	fate->losses = losses;
+	for (unsigned i = 0; i < losses; i++)
+		fate->loss[i] = loss[i];
+	f->open--;
+}
+
+static void take_feedback(follow *f, const cop_wire_glance *glance)
+{
+	cop_past_fate *fate = find(f, &glance->id);
+	if (fate == NULL)
+		return;
+	bool room = fate->feedbacks < COP_PAST_FATE_FEEDBACK;
+	cop_past_fate_feedback *at = &fate->feedback[room ? fate->feedbacks++ : COP_PAST_FATE_FEEDBACK - 1];
+	*at = (cop_past_fate_feedback){ .time = glance->time, .losses = glance->losses, .result = glance->result };
+	memcpy(at->loss, glance->loss, sizeof at->loss);
+	if (glance->result == COP_WIRE_APPLIED)
+		end(f, fate, glance->time, "feedback", glance->loss, glance->losses);
+}
+
+static void take_settled(follow *f, const cop_wire_glance *glance)
+{
+	cop_wire_settled rest = glance->settled;
+	cop_wire_settlement s;
+	while (cop_wire_settled_next(&rest, &s)) {
+		cop_past_fate *fate = find(f, &s.id);
+		if (fate != NULL)
+			end(f, fate, glance->time, cop_past_fate_outcome_text(s.outcome), s.loss, s.losses);
+	}
+}
+
+static void look_at(follow *f, const char *stored, const cop_journal_record *raw)
+{
+	cop_wire_glance glance;
+	if (raw->type > COP_WIRE_RECORD_ACTIVATION || cop_wire_glance_head(raw->body, raw->length, &glance) != COP_OK ||
+	        !cop_wire_glance_is_of(&glance, stored) ||
+	        cop_wire_glance_read(raw->body, raw->length, &glance) != COP_OK)
+		return;
+	f->sequence = raw->sequence;
+	take_settled(f, &glance); /* ended before what the record is of */
+	if (raw->type == COP_WIRE_RECORD_FEEDBACK)
+		take_feedback(f, &glance);
+}
+
+cop_err cop_past_fate_follow(
+        const cop_past_search_wanted *journal, cop_past_fate *fates, size_t count, uint64_t records, cop_diag *diag)
+{
+	follow f = { .fates = fates, .count = count, .open = count };
+	cop_journal_reader *reader;
+	cop_journal_record raw;
+	uint64_t oldest = UINT64_MAX;
+	for (size_t i = 0; i < count; i++)
+		oldest = fates[i].sequence < oldest ? fates[i].sequence : oldest;
+	if (count == 0)
+		return COP_OK;
+	cop_err err = cop_journal_reader_open(journal->folder, oldest, true, &reader, diag);
+	if (err != COP_OK)
+		return err;
+	for (; f.open > 0 && records > 0 && (err = cop_journal_next(reader, &raw, diag)) == COP_OK; records--)
+		look_at(&f, journal->stored, &raw);
+	cop_journal_reader_close(reader);
+	for (size_t i = 0; i < count; i++)
+		fates[i].waits = err == COP_EEND && !fates[i].ended;
+	return err == COP_EEND ? COP_OK : err;
+}

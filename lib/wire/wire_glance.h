@@ -1,0 +1,32 @@
+/* wire/wire_glance.h: what a search needs of a journal record, whatever model it is of.
+ *
+ * No shape of a model is needed: contexts and candidates are passed over. Views point into the body. No state: any
+ * thread. */
+#ifndef COP_WIRE_WIRE_GLANCE_H
+#define COP_WIRE_WIRE_GLANCE_H
+
+#include "wire/wire_code.h"
+#include "wire/wire_settled.h"
+
+typedef struct cop_wire_glance {
+	const char *model; /* borrowed, not terminated; NULL: it is of none */
+	size_t model_length;
+	double time;
+	cop_event_id id; /* kind 0: none */
+	bool has_arm, has_value, has_p;
+	uint64_t arm;
+	double value; /* in [0, 1] */
+	double p;
+	double loss[2];
+	unsigned losses;
+	cop_wire_result result;
+	cop_wire_settled settled;
+} cop_wire_glance;
+
+/* Model, time and id alone, which stand first. COP_EFORMAT, COP_EINVAL, COP_ENONFINITE: it is no such body. */
+COP_CHECK cop_err cop_wire_glance_head(const void *body, size_t length, cop_wire_glance *out);
+/* All of it. Errors as above. */
+COP_CHECK cop_err cop_wire_glance_read(const void *body, size_t length, cop_wire_glance *out);
+bool cop_wire_glance_is_of(const cop_wire_glance *glance, const char *model);
+
+#endif
