@@ -280,8 +280,8 @@ int main(int argc, char **argv)
 		status = !known        ? EXIT_USAGE
 		         : o.explain   ? cop_past_answer_explain(config, &o.question)
 		         : o.aside > 0 ? cop_past_answer_aside(config, o.aside, o.question.id, o.question.model)
-		         : o.print   ? print_config(config)
-		                     : print_checked(config, o.reset);
+		         : o.print     ? print_config(config)
+		                       : print_checked(config, o.reset);
 		cop_config_free(config);
 		return status;
 	}

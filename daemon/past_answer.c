@@ -26,7 +26,7 @@
 #define HELD_US       1000
 #define NICE          10
 #define ROOM          (UINT64_C(256) << 20) /* bytes of memory beside the models */
-#define MOST          4096 /* bytes of a question */
+#define MOST          4096                  /* bytes of a question */
 
 static cop_err put_explanation(cop_past *past, cop_bytes *out)
 {

@@ -46,11 +46,9 @@ static cop_err take_answer(
 		return COP_OK;
 	}
 	case COP_PAST_DESK_NOT_FOUND:
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_UNKNOWN_DECISION, "%.*s", most, (const char *)answer->data);
+		return cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_DECISION, "%.*s", most, (const char *)answer->data);
 	case COP_PAST_DESK_FAILED:
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_INTERNAL, "past: %.*s", most, (const char *)answer->data);
+		return cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "past: %.*s", most, (const char *)answer->data);
 	default:
 		put_looking(question, out);
 		return COP_OK;
@@ -115,10 +113,14 @@ static bool collect(void *context, const cop_event_id *id, double time, const co
 	if (!cop_wire_past_begins(id, c->question->prefix))
 		return true;
 	bool values = cop_config_model_is(c->slot->config, COP_SETTING_OF_VALUE);
-	const cop_past_search_found found = {
-		.id = *id, .time = time, .has_value = values, .has_arm = !values, .has_p = !values, .arm = decision->arm,
-		.value = decision->y, .p = decision->p
-	};
+	const cop_past_search_found found = { .id = *id,
+		.time = time,
+		.has_value = values,
+		.has_arm = !values,
+		.has_p = !values,
+		.arm = decision->arm,
+		.value = decision->y,
+		.p = decision->p };
 	size_t map = cop_wire_put_map_open(c->out);
 	cop_past_body_put_found(c->slot->config, &found, c->out);
 	cop_past_body_put_fate(&waits, c->out);

@@ -277,7 +277,8 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, decision, decisions, status, history, view, checkpoint, backup, reload, model, refit, promote, rollback or freeze",
+	        "explain, decision, decisions, status, history, view, checkpoint, backup, reload, model, refit, "
+	        "promote, rollback or freeze",
 	        clean);
 	return NULL;
 }

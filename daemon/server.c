@@ -64,8 +64,8 @@ cop_err cop_server_open(
 	cop_refits_init(&server->refits, durable); /* whose folder is there now */
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can report that the rest is on its way */
-	server->report = (cop_report){ durable, &server->serving, &server->refits, server->http, .past = &server->past, .born = born,
-		.started = started };
+	server->report = (cop_report){ durable, &server->serving, &server->refits, server->http, .past = &server->past,
+		.born = born, .started = started };
 	if (err == COP_OK)
 		err = cop_durability_open(durable, &options->start, server->http, diag);
 	if (err == COP_OK) {

@@ -449,7 +449,7 @@ static void ask_again(cop_api *api)
 			cop_api_request_refuse(r, 503, "busy", "nobody waits for the answer");
 			resume(slot);
 		} else if (!cop_api_request_put(r, slot->number, &api->work) ||
-		        cop_api_link_send(&api->link, &r->owner, r->route->verb, r->model, &api->work) != COP_OK) {
+		           cop_api_link_send(&api->link, &r->owner, r->route->verb, r->model, &api->work) != COP_OK) {
 			cop_api_request_refuse(
 			        r, 503, "busy", "too many requests are under way; expected to be sent again later");
 			resume(slot);

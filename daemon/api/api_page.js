@@ -329,7 +329,7 @@ function show_daemon(status) {
 
 function meter(share) {
   const half = 50 * Math.min(Math.abs(share), 1);
-  return draw("svg", { viewBox: "0 0 100 8", "aria-hidden": "true", preserveAspectRatio: "none" }, [
+  return draw("svg", { class: "meter", viewBox: "0 0 100 8", "aria-hidden": "true", preserveAspectRatio: "none" }, [
     draw("rect", { class: "track", width: 100, height: 8 }),
     draw("rect", { class: share < 0 ? "minus" : "plus", x: share < 0 ? 50 - half : 50, width: half, height: 8 }),
   ]);
@@ -339,18 +339,23 @@ function explanation(is) {
   const experts = (is.experts || []).filter((one) => !one.resting && one.contribution !== 0)
     .sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
   const most = Math.max(...experts.map((one) => Math.abs(one.contribution)), 1e-9);
-  const played = is.y !== undefined ? `value ${number(is.y)}` : is.arm !== undefined ? is.arm : "arm " + is.a;
   const parts = [
     list([
-      ["played", played],
+      ["played", played(is)],
       is.p !== undefined && ["propensity", number(is.p)],
       is.greedy !== undefined && ["the best predicted", is.greedy ? "yes" : "no, it explored"],
-      ["prediction", number(is.prediction)],
-      ["explained", is.state === "decision" ? "as it was when the decision was made" : "by the model as it is now"],
+      is.prediction !== undefined && ["prediction", number(is.prediction)],
+      is.t !== undefined && ["decided", clock(is.t)],
+      ["outcome", outcome(is)],
+      ["explained", is.state === "record" ? "not any more: " + is.why : is.state === "decision" ? "as it was when the decision was made" : "by the model as it is now"],
     ]),
-    table("What each expert adds to the prediction: less is better", ["expert", "weight", "adds", ""],
-      experts.map((one) => [one.name, number(one.weight, 3), number(one.contribution, 3), meter(one.contribution / most)])),
   ];
+  if ((is.feedback || []).length > 1) parts.push(table("Feedback that came", ["at", "loss", "result"],
+    is.feedback.map((one) => [clock(one.t), losses(one.loss), one.result])));
+  if (is.state === "record") return parts;
+  parts.push(
+    table("What each expert adds to the prediction: less is better", ["expert", "weight", "adds", ""],
+      experts.map((one) => [one.name, number(one.weight, 3), number(one.contribution, 3), meter(one.contribution / most)])));
   for (const one of experts.filter((expert) => (expert.features || []).length > 0).slice(0, 2)) {
     const heavy = one.features.slice(0, SHOWN_FEATURES), top = Math.max(...heavy.map((f) => Math.abs(f.contribution)), 1e-9);
     parts.push(table(`Heaviest features of ${one.name}`, ["feature", "value", "adds", ""],
@@ -359,16 +364,139 @@ function explanation(is) {
   return parts;
 }
 
-async function explain(event) {
+// ---- decisions by their id ----
+
+const ENDS = { feedback: "loss", recorded: "loss at its window's end", default: "default loss", unanswered: "no loss came in its window",
+  pushed_out: "pushed out by newer ones", pushed_out_recorded: "pushed out by newer ones, loss", another_action: "another action was reported, loss" };
+const search = { text: "", more: 0, shown: [], abort: null };
+
+const played = (is) => (is.y !== undefined ? `value ${number(is.y)}` : is.arm !== undefined ? is.arm : "arm " + is.a);
+const losses = (loss) => (Array.isArray(loss) ? loss.map((one) => number(one)).join(", ") : number(loss));
+
+function outcome(is) {
+  if (is.waits) return "waits for its feedback";
+  if (!is.ended) return "not known: the journal was not read that far";
+  return ENDS[is.ended.how] + (is.ended.loss === undefined ? "" : " " + losses(is.ended.loss));
+}
+
+// Whole numbers beyond what a script can hold stay texts.
+const read = (text) => JSON.parse(text.replace(/"id":(-?\d{16,})/g, '"id":"$1","number":true'));
+
+async function ask(path) {
+  const answer = await fetch(`/v1/models/${encodeURIComponent(state.chosen)}/${path}`,
+    { credentials: "same-origin", cache: "no-store", signal: search.abort.signal });
+  const body = read(await answer.text());
+  if (!answer.ok) throw new Error(answer.status === 429 ? "too many searches wait; try again in a moment" : body.detail);
+  return body;
+}
+
+// The one before is given up.
+function begin() {
+  if (search.abort) search.abort.abort();
+  search.abort = new AbortController();
+}
+
+function close_row() {
+  const why = find("why"), row = why.closest("li");
+  if (row) row.firstChild.setAttribute("aria-expanded", "false");
+  why.replaceChildren();
+  find("past").append(why);
+}
+
+function query_of(row) {
+  if (row.record && !row.waits) return "record=" + row.record;
+  const kind = row.binary ? "binary" : row.number || typeof row.id === "number" ? "number" : "id";
+  return kind + "=" + encodeURIComponent(row.id);
+}
+
+async function explain(row, button) {
+  const open = button.getAttribute("aria-expanded") === "true";
+  close_row();
+  if (open) return;
+  begin();
+  button.setAttribute("aria-expanded", "true");
+  button.after(find("why"));
+  put(find("why"), soft("Looking …"));
+  try {
+    put(find("why"), explanation({ t: row.t, ...await ask("decision?" + query_of(row)) }));
+  } catch (error) {
+    if (error.name !== "AbortError") put(find("why"), make("p", error.message, { class: "bad" }));
+  }
+}
+
+function show_rows(rows) {
+  for (const row of rows) {
+    const button = make("button", [make("strong", row.id), make("span", clock(row.t), { class: "soft" }),
+      make("span", played(row) + (row.p === undefined ? "" : ", p " + number(row.p, 3))), make("span", outcome(row), { class: "soft" })],
+    { type: "button", "aria-expanded": "false" });
+    button.addEventListener("click", () => explain(row, button));
+    find("past-found").append(make("li", button));
+  }
+  search.shown = search.shown.concat(rows);
+}
+
+function told(looked) {
+  const found = search.shown.length, count = found === 0 ? "Nothing found" : found === 1 ? "1 decision" : number(found) + " decisions";
+  if (looked.of !== undefined) return `${count}. ${number(looked.waiting)} of ${number(looked.of)} waiting decisions were looked through; there is no journal of others.`;
+  return `${count}. Looked through ${number(looked.records)} records of the journal` + (looked.since ? `, back to ${clock(looked.since)}.` : ".");
+}
+
+async function look_back(before) {
+  const got = await ask(`decisions?prefix=${encodeURIComponent(search.text)}` + (before ? "&before=" + before : ""));
+  if (!before) clear_rows(); // what waits is among them
+  show_rows(got.decisions);
+  search.more = got.more || 0;
+  find("past-more").hidden = !search.more;
+  put(find("past-told"), told(got.looked));
+}
+
+function clear_rows() {
+  close_row();
+  find("past-found").replaceChildren();
+  search.shown = [];
+}
+
+function complain(error) {
+  if (error.name !== "AbortError") put(find("past-told"), "No answer: " + error.message);
+}
+
+async function find_decisions(event) {
   event.preventDefault();
-  const id = find("why-id").value, model = encodeURIComponent(state.chosen), place = find("why");
-  const ask = (query) => fetch(`/v1/models/${model}/decision?${query}`, { credentials: "same-origin" });
-  let answer = await ask("id=" + encodeURIComponent(id));
-  let body = await answer.json();
-  if (!body.found && /^-?\d{1,18}$/.test(id)) body = await (answer = await ask("number=" + encodeURIComponent(id))).json();
-  if (!answer.ok) put(place, make("p", body.detail, { class: "bad" }));
-  else if (!body.found) put(place, soft("No decision of this id waits for its feedback. Of past ones: coppiced --config FILE --explain " + state.chosen + " " + id));
-  else put(place, explanation(body));
+  begin();
+  clear_rows();
+  search.text = find("past-id").value;
+  find("past-more").hidden = true;
+  put(find("past-told"), "Looking …");
+  try {
+    show_rows((await ask(`decisions?prefix=${encodeURIComponent(search.text)}&waiting=true`)).decisions);
+    if (search.shown.length > 0) put(find("past-told"), "These wait. Looking through the journal …");
+    await look_back(0);
+    const [first] = search.shown;
+    if (search.shown.length === 1 && String(first.id) === search.text) find("past-found").firstChild.firstChild.click();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+async function find_more() {
+  begin();
+  close_row();
+  put(find("past-told"), "Looking …");
+  const count = search.shown.length;
+  try {
+    await look_back(search.more);
+    const first = find("past-found").children[count];
+    if (first) first.firstChild.focus();
+  } catch (error) {
+    complain(error);
+  }
+}
+
+function forget_search() {
+  begin();
+  clear_rows();
+  find("past-more").hidden = true;
+  put(find("past-told"), "Waiting ones are found at once, older ones in the journal, the newest first.");
 }
 
 // ---- the way of the figures ----
@@ -404,8 +532,8 @@ function choose() {
   const names = state.models.map((model) => model.name);
   const chosen = names.includes(asked) ? asked : names[0];
   if (chosen !== state.chosen) {
-    find("why").replaceChildren();
     state.chosen = chosen;
+    forget_search();
   }
 }
 
@@ -467,7 +595,8 @@ function pause() {
 }
 
 find("login-form").addEventListener("submit", login);
-find("why-form").addEventListener("submit", explain);
+find("past-form").addEventListener("submit", find_decisions);
+find("past-more").addEventListener("click", find_more);
 find("logout").addEventListener("click", logout);
 find("pause").addEventListener("click", pause);
 addEventListener("hashchange", () => {

@@ -264,9 +264,8 @@ static bool is_looking(const void *body, size_t length)
 	size_t size;
 	cop_wire_cursor_init(&cursor, body, length);
 	return cop_wire_keys_open(&keys, &cursor, names, 1, NULL) == COP_OK &&
-	       cop_wire_keys_next(&keys, &which) == COP_OK &&
-	       cop_wire_cursor_string(&cursor, &text, &size) == COP_OK && size == sizeof looking - 1 &&
-	       memcmp(text, looking, size) == 0;
+	       cop_wire_keys_next(&keys, &which) == COP_OK && cop_wire_cursor_string(&cursor, &text, &size) == COP_OK &&
+	       size == sizeof looking - 1 && memcmp(text, looking, size) == 0;
 }
 
 static cop_err show_past(cop_api_request *request, const void *body, size_t length)

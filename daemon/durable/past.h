@@ -9,8 +9,8 @@
 
 typedef struct cop_past_question {
 	const char *model;
-	const char *id; /* a text, or, where no decision has that, a whole number */
-	double at;      /* unix seconds: the last decision of this id until then; infinite: the last one */
+	const char *id;  /* a text, or, where no decision has that, a whole number */
+	double at;       /* unix seconds: the last decision of this id until then; infinite: the last one */
 	uint64_t record; /* the decision of this record, whatever its id; 0: it is looked for */
 } cop_past_question;
 

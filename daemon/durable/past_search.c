@@ -21,8 +21,7 @@ static bool fits(const cop_past_search_wanted *wanted, const cop_event_id *id)
 }
 
 /* Whether the record is one that is wanted. */
-static bool read_found(
-        const cop_past_search_wanted *wanted, const cop_journal_record *raw, cop_past_search_found *out)
+static bool read_found(const cop_past_search_wanted *wanted, const cop_journal_record *raw, cop_past_search_found *out)
 {
 	cop_wire_glance glance;
 	if (raw->type != COP_WIRE_RECORD_DECISION || cop_wire_glance_head(raw->body, raw->length, &glance) != COP_OK ||
@@ -56,8 +55,7 @@ static void take(ring *r, cop_past_search *out)
 }
 
 /* Under the name that it has now. COP_ENOTFOUND: it is gone. */
-static cop_err open_segment(
-        const char *folder, const cop_journal_file *file, cop_journal_reader **out, cop_diag *diag)
+static cop_err open_segment(const char *folder, const cop_journal_file *file, cop_journal_reader **out, cop_diag *diag)
 {
 	cop_err err = COP_ENOTFOUND;
 	for (int i = 0; i < 2 && err == COP_ENOTFOUND; i++) {

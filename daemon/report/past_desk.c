@@ -149,7 +149,8 @@ static void start(cop_past_desk *desk, cop_past_desk_item *item, double now)
 	argv[count] = NULL;
 	const cop_side_process_input input = { item->body, item->length };
 	desk->counts.started++;
-	if (cop_side_process_start(&desk->process, PROGRAM, argv, &input, now, COP_PAST_DESK_SECONDS, &diag) != COP_OK) {
+	if (cop_side_process_start(&desk->process, PROGRAM, argv, &input, now, COP_PAST_DESK_SECONDS, &diag) !=
+	        COP_OK) {
 		fail(desk, item, diag.message);
 		item->at = now;
 		return;

@@ -38,9 +38,9 @@ typedef struct cop_past_desk_item {
 	char model[COP_CONFIG_NAME_MAX + 1], stored[COP_CONFIG_NAME_MAX + 1];
 	uint8_t body[COP_PAST_DESK_BODY];
 	size_t length;
-	uint64_t order; /* the lower, the sooner */
-	double asked;   /* monotonic seconds: last */
-	double at;      /* the same, when the answer came */
+	uint64_t order;   /* the lower, the sooner */
+	double asked;     /* monotonic seconds: last */
+	double at;        /* the same, when the answer came */
 	cop_bytes answer; /* the reply's body, or why there is none */
 } cop_past_desk_item;
 
@@ -58,10 +58,10 @@ typedef struct cop_past_desk {
 } cop_past_desk;
 
 typedef struct cop_past_desk_question {
-	const char *verb;          /* static: "decision" or "decisions" */
-	const char *model;         /* its name, */
-	const char *stored;        /* and in the state folder */
-	const cop_bytes *body;     /* as cop_wire_past_put gives it */
+	const char *verb;      /* static: "decision" or "decisions" */
+	const char *model;     /* its name, */
+	const char *stored;    /* and in the state folder */
+	const cop_bytes *body; /* as cop_wire_past_put gives it */
 } cop_past_desk_question;
 
 void cop_past_desk_init(cop_past_desk *desk, const char *config_path, cop_log *log);

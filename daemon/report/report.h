@@ -15,8 +15,8 @@ typedef struct cop_report {
 	cop_http *http;     /* NULL: off */
 	const cop_api *api; /* NULL: off */
 	const cop_past_desk *past;
-	double born;        /* unix seconds */
-	double started;     /* monotonic seconds */
+	double born;    /* unix seconds */
+	double started; /* monotonic seconds */
 } cop_report;
 
 #endif

@@ -37,7 +37,7 @@ class Chromium:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": self.folder})
         os.close(to_browser)
         os.close(from_browser)
-        self.buffer, self.number, self.session, self.told = b"", 0, None, []
+        self.buffer, self.number, self.session, self.target, self.told = b"", 0, None, None, []
 
     def close(self):
         os.close(self.to)
@@ -59,7 +59,7 @@ class Chromium:
             self.buffer += some
         message, self.buffer = self.buffer.split(b"\0", 1)
         message = json.loads(message)
-        if "method" in message:
+        if "method" in message and message.get("sessionId", self.session) == self.session:  # not of a page before
             self.told.append(message)
         return message
 
@@ -80,8 +80,10 @@ class Chromium:
     def open(self, url, width, height, dark=False):
         """A new page of that size, loaded."""
         self.session, self.told = None, []
+        if self.target:
+            self.call("Target.closeTarget", targetId=self.target)
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session, self.target = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"], target
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         phone = width < 600

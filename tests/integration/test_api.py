@@ -338,7 +338,7 @@ def test_api_answers_are_as_the_document_says(daemon, api):
         if body:
             sent = told["requestBody"]["content"]["application/json"]["schema"]
             assert fits(body, sent) or verb == "decide_batch", (path, body)
-        query = "?id=a" if verb == "decision" else ""
+        query = {"decision": "?id=a", "decisions": "?prefix=a"}.get(verb, "")
         status, headers, reply = api.ask(method.upper(), path + query, body)
         assert status == 200 and fits(reply, told["responses"]["200"]["content"]["application/json"]["schema"]), (path, reply)
         wrong = [(400, path, "{", "application/json"), (415, path, "{}", "text/plain")] if method == "post" else []

@@ -10,7 +10,7 @@ import ssl
 import time
 
 import pytest
-from conftest import DEADLINE, model, wait_for
+from conftest import DEADLINE, model, section, wait_for
 from test_api import READER, SHOP, TLS, X, Api, bearer
 
 import chromium
@@ -88,7 +88,7 @@ def test_cookie_reads_and_changes_nothing(daemon, tokens):
     one.logged('event=page_login name="reader" done=yes')
     session = json.loads(raw(api, "GET", "/v1/session", headers={"Cookie": cookie})[2])
     assert session == {"tokens": True, "name": "reader", "rights": ["read"]}
-    for path in ("/v1/models", "/v1/models/m", "/v1/models/m/history", "/v1/models/m/view", "/v1/models/m/decision?id=a", "/v1/status", "/v1/version"):
+    for path in ("/v1/models", "/v1/models/m", "/v1/models/m/history", "/v1/models/m/view", "/v1/models/m/decisions?prefix=a", "/v1/status", "/v1/version"):
         assert raw(api, "GET", path, headers={"Cookie": f"other=1; {cookie}"})[0] == 200, path
     shop, _ = login(api, SHOP)  # may decide by its token, not by its cookie
     for verb, body in (("decide", {"id": "u", "x": X}), ("feedback", {"id": "u", "loss": 0}), ("explain", {"x": X})):
@@ -168,7 +168,7 @@ def test_history_adds_up_to_what_was_counted(daemon):
     assert one.client().error("history", "zz")["code"] == "unknown_model"
 
 
-def test_decision_is_searched_by_ids_of_both_kinds(daemon):
+def test_decision_that_waits_is_explained_by_ids_of_both_kinds(daemon):
     api = Api()
     client = daemon(api.section + model()).client()
     client.decide("m", "17", X)
@@ -176,12 +176,10 @@ def test_decision_is_searched_by_ids_of_both_kinds(daemon):
     client.decide("m", "a b&c/ü", X)
     for query, id in (("id=17", "17"), ("number=17", 17), ("id=a%20b%26c%2F%C3%BC", "a b&c/ü")):
         got = api.ok(f"/v1/models/m/decision?{query}")
-        assert got.pop("found") is True
+        assert got.pop("found") is True and got.pop("waits") is True
         assert got == {k: v for k, v in client.ok("explain", "m", {"id": id}).items()}
     for query in ("id=18", "number=18", "number=-9223372036854775808"):
-        assert api.ok(f"/v1/models/m/decision?{query}") == {"found": False}
-    for query in ("", "?id=", "?id=1&number=1", "?x=1", "?number=1e3", "?number=9223372036854775808", "?id=" + "x" * 65):
-        api.problem(400, "bad_request", "GET", "/v1/models/m/decision" + query)
+        assert "no decision of this id" in api.problem(404, "unknown_decision", "GET", f"/v1/models/m/decision?{query}")
     assert client.model()["pending"] == 3
 
 
@@ -273,7 +271,7 @@ def test_page_shows_the_figures_and_cuts_nothing(browser, served, width, dark):
     one, client, url = served
     browser.open(url, width, 900, dark=dark)
     live(browser)
-    browser.run("document.getElementById('why-id').value = 'person-7', document.getElementById('why-form').requestSubmit()")
+    browser.run("document.getElementById('past-id').value = 'person-7', document.getElementById('past-form').requestSubmit()")
     until(browser, "document.querySelectorAll('#why table').length > 0", "the explanation")
     assert browser.run(CUT) == []
     assert browser.run("document.documentElement.scrollWidth") <= width
@@ -342,21 +340,85 @@ def test_page_is_live_without_reload_and_pauses(browser, served):
     assert complaints(browser, url) == []
 
 
+SEARCH = """document.getElementById('past-id').value = %s, document.getElementById('past-form').requestSubmit()"""
+LOOKED = "document.getElementById('past-told').textContent.includes('records of the journal')"
+
+
+def find(browser, prefix):
+    """The ids that a search shows."""
+    browser.run("document.getElementById('past-told').textContent = ''")
+    browser.run(SEARCH % json.dumps(prefix))
+    until(browser, LOOKED, "the search to end")
+    return browser.run("[...document.querySelectorAll('#past-found strong')].map((e) => e.textContent)")
+
+
 @browsers
-def test_page_finds_decisions_by_their_id(browser, served):
+@pytest.mark.parametrize("width", (320, 768, 1280))
+def test_page_finds_decisions_by_their_id(browser, served, width):
+    one, client, url = served
+    ids = ["u" * 64, b"\x00\xff" * 32, 2**64 - 1, -5, "past-<b>1</b>", "past-2"]
+    for id in ids:
+        client.decide("front-page", id, [0, 0.5, 1])
+        client.feedback("front-page", id, 0.25)
+    one.restart()
+    browser.open(url, width, 900)
+    live(browser)
+
+    def why():
+        until(browser, "document.querySelectorAll('#why dl').length > 0", "the explanation")
+        return text(browser, "why")
+    assert find(browser, "past-") == ["past-2", "past-<b>1</b>"]
+    assert browser.run("[...document.querySelectorAll('#past-found button')].map((e) => e.getAttribute('aria-expanded'))") == ["false"] * 2
+    assert "loss 0.25" in text(browser, "past-found") and browser.run(CUT) == []
+    browser.run("document.querySelectorAll('#past-found button')[1].focus()")
+    browser.press("Enter")
+    told = why()
+    played = json.loads(one.run("--explain", "front-page", "past-<b>1</b>").stdout)
+    assert played["arm"] in told and "loss 0.25" in told and "as it was when the decision was made" in told and "visits" in told
+    assert browser.run("document.querySelectorAll('#past-found li')[1].contains(document.getElementById('why'))")
+    assert browser.run("document.activeElement.getAttribute('aria-expanded')") == "true" and browser.run(CUT) == []
+    browser.press("Enter")
+    assert browser.run("document.activeElement.getAttribute('aria-expanded')") == "false"
+    assert browser.run("document.getElementById('why').children.length") == 0
+    for id, shown in (("u" * 64, "u" * 64), ("00ff" * 32, "00ff" * 32), (str(2**64 - 1), str(2**64 - 1)), ("-5", "-5")):
+        assert find(browser, id) == [shown]
+        assert played and "loss 0.25" in why() and browser.run(CUT) == []  # a whole id is explained at once
+    assert find(browser, "nobody") == [] and text(browser, "past-told").startswith("Nothing found. Looked through")
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert complaints(browser, url) == []
+
+
+@browsers
+def test_page_looks_further_back_and_forgets_the_search_of_another_model(browser, served):
     _, client, url = served
     browser.open(url, 768, 900)
     live(browser)
+    shown = find(browser, "1")
+    assert shown == [str(i) for i in range(299, -1, -1) if str(i).startswith("1")][:20]
+    assert "waits for its feedback" in text(browser, "past-found") and not browser.run("document.getElementById('past-more').hidden")
+    browser.run("document.getElementById('past-more').click()")
+    until(browser, "document.querySelectorAll('#past-found li').length === 40", "more of them")
+    assert browser.run("document.activeElement === document.querySelectorAll('#past-found button')[20]")
+    browser.run("document.querySelector('#models li:nth-child(2) a').click()")
+    until(browser, "document.querySelectorAll('#past-found li').length === 0", "them to go")
+    assert browser.run("document.getElementById('past-more').hidden") and complaints(browser, url) == []
+    assert client.status()["past"]["failed"] == 0
 
-    def why(id):
-        browser.run("document.getElementById('why').replaceChildren()")
-        browser.run(f"document.getElementById('why-id').value = {json.dumps(id)}, document.getElementById('why-form').requestSubmit()")
-        until(browser, "document.getElementById('why').children.length > 0", "an answer")
-        return text(browser, "why")
-    played = client.ok("explain", "front-page", {"id": 10})
-    assert played["arm"] in why("10") and "propensity" in why("10")  # a whole number
-    assert "No decision of this id" in why("nobody") and "No decision of this id" in why("11")
-    assert complaints(browser, url) == []
+
+@browsers
+def test_page_without_a_journal_finds_what_waits(browser, daemon):
+    api = Api()
+    one = daemon(api.section + model() + section("journal", {"enabled": False}))
+    url = f"http://127.0.0.1:{api.port}/"
+    one.client().decide("m", "abc", X)
+    browser.open(url, 320, 900)
+    live(browser)
+    browser.run(SEARCH % '"ab"')
+    until(browser, "document.getElementById('past-told').textContent.includes('there is no journal')", "the search to end")
+    assert text(browser, "past-found").startswith("abc") and browser.run(CUT) == []
+    browser.run("document.querySelector('#past-found button').click()")
+    until(browser, "document.querySelectorAll('#why table').length > 0", "the explanation")
+    assert complaints(browser, url) == [] and one.client().status()["past"]["started"] == 0
 
 
 @browsers

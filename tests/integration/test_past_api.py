@@ -9,7 +9,7 @@ import time
 
 import pytest
 from conftest import model, pack, section, wait_for
-from test_api import READER, SHOP, X, Api
+from test_api import READER, SHOP, X, Api, fits
 from test_page import login, raw, tokens  # noqa: F401
 
 def past(one, name, id):
@@ -22,12 +22,15 @@ def ask(api, query, name="m"):
     """What it answers, and the text."""
     status, headers, text = raw(api, "GET", f"/v1/models/{name}/decision?{query}")
     assert status == 200 and headers["Content-Type"] == "application/json", text
+    assert fits(json.loads(text), {"$ref": "/Decision"})
     return json.loads(text), text
 
 
 def search(api, prefix, name="m", **more):
     query = "&".join(f"{key}={value}" for key, value in more.items())
-    return api.ok(f"/v1/models/{name}/decisions?prefix={prefix}&{query}")
+    found = api.ok(f"/v1/models/{name}/decisions?prefix={prefix}&{query}")
+    assert fits(found, {"$ref": "/Decisions"})
+    return found
 
 
 def counts(one):

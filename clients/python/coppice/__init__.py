@@ -18,6 +18,7 @@ from ._errors import (
     RequestError,
     Timeout,
     TooLarge,
+    UnknownDecision,
     UnknownModel,
     UnknownVerb,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Result",
     "Timeout",
     "TooLarge",
+    "UnknownDecision",
     "UnknownModel",
     "UnknownVerb",
 ]

@@ -53,6 +53,10 @@ class UnknownVerb(RequestError):
     """The daemon's version has no such verb."""
 
 
+class UnknownDecision(RequestError):
+    """No such decision is there (code `unknown_decision`)."""
+
+
 class TooLarge(RequestError):
     """The message is longer than the daemon's `message_limit`."""
 
@@ -88,6 +92,7 @@ KINDS: Dict[str, Type[RequestError]] = {
     "not_durable": NotDurable,
     "forbidden": Forbidden,
     "apprentice": NotDecided,
+    "unknown_decision": UnknownDecision,
 }
 
 

@@ -8,8 +8,8 @@
 #include "support.h"
 
 static const cop_counter *const tables[] = { cop_counter_tables_requests, cop_counter_tables_streams,
-	cop_counter_tables_stream, cop_counter_tables_checkpoint, cop_counter_tables_journal,
-	cop_counter_tables_past, cop_apprentice_body_counters };
+	cop_counter_tables_stream, cop_counter_tables_checkpoint, cop_counter_tables_journal, cop_counter_tables_past,
+	cop_apprentice_body_counters };
 static const size_t rows_of[] = { 5, 7, 3, 4, 5, 6, 3 };
 #define TABLES (sizeof tables / sizeof *tables)
 
