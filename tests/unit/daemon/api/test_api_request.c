@@ -117,11 +117,37 @@ static void test_request_shows_the_part_of_a_reply_that_it_asked_for(void **stat
 	cop_bytes_fini(&reply);
 }
 
+static void test_request_of_the_past_is_asked_again_and_may_be_too_much(void **state)
+{
+	static const char looking[] = "\x82\xa5state\xa7looking\xa3seq\x01", done[] = "\x82\xa5state\xa4"
+	                                                                              "done\xa3seq\x01";
+	static const char *const paths[] = { "/v1/models/m/decision", "/v1/models/m/decisions" };
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		cop_api_request r;
+		cop_bytes reply;
+		begin(&r, paths[i], "");
+		cop_api_request_take(&r, true, looking, sizeof looking - 1);
+		assert_true(r.again && r.status == 0 && r.answer.length == 0);
+		cop_api_request_take(&r, true, done, sizeof done - 1);
+		assert_true(!r.again && r.status == 200);
+		const char *expected = i == 0 ? "{\"found\":true,\"state\":\"done\"}" : "{\"state\":\"done\"}";
+		assert_int_equal(r.answer.length, strlen(expected));
+		assert_memory_equal(r.answer.data, expected, strlen(expected));
+		cop_bytes_init(&reply);
+		cop_wire_reply_error_put(&reply, COP_WIRE_BUSY, "why", NULL, NULL);
+		cop_api_request_take(&r, false, reply.data, reply.length);
+		assert_true(r.status == 429 && r.crowded);
+		cop_bytes_fini(&reply);
+		cop_api_request_fini(&r);
+	}
+}
+
 static void test_request_errors_have_the_status_of_their_code(void **state)
 {
 	(void)state;
 	static const unsigned statuses[COP_WIRE_CODE_COUNT] = { 0, 400, 422, 422, 404, 404, 413, 503, 503, 403, 500,
-		422 };
+		422, 404 };
 	for (cop_wire_code code = COP_WIRE_BAD_REQUEST; code < COP_WIRE_CODE_COUNT; code++) {
 		cop_api_request r;
 		cop_bytes reply;
@@ -235,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_request_with_a_wrong_body_is_a_problem),
 		cmocka_unit_test(test_request_shows_the_part_of_a_reply_that_it_asked_for),
 		cmocka_unit_test(test_request_errors_have_the_status_of_their_code),
+		cmocka_unit_test(test_request_of_the_past_is_asked_again_and_may_be_too_much),
 		cmocka_unit_test(test_request_takes_replies_that_are_no_map),
 		cmocka_unit_test(test_request_without_memory_is_answered),
 		cmocka_unit_test(test_personalizer_rank_becomes_the_verbs_body),

@@ -189,8 +189,7 @@ static void test_empty_journal_has_nothing(void **state)
 static void test_fates_are_those_that_the_records_tell(void **state)
 {
 	enum { GIVEN, LATER, OPEN, AGAIN, OVER, FATES };
-	const cop_event_id ids[] = { named("a", 1), named("a", 2), named("a", 3), named("a", 4),
-		named("a", 4) };
+	const cop_event_id ids[] = { named("a", 1), named("a", 2), named("a", 3), named("a", 4), named("a", 4) };
 	const cop_past_search_wanted journal = all_of("", 1);
 	cop_past_fate fates[FATES] = { 0 };
 	(void)state;
