@@ -72,7 +72,8 @@ static void take_settled(follow *f, const cop_wire_glance *glance)
 static void look_at(follow *f, const char *stored, const cop_journal_record *raw)
 {
 	cop_wire_glance glance;
-	if (raw->type > COP_WIRE_RECORD_ACTIVATION || cop_wire_glance_head(raw->body, raw->length, &glance) != COP_OK ||
+	bool tells = raw->type <= COP_WIRE_RECORD_ACTIVATION || raw->type == COP_WIRE_RECORD_FORGOTTEN;
+	if (!tells || cop_wire_glance_head(raw->body, raw->length, &glance) != COP_OK ||
 	        !cop_wire_glance_is_of(&glance, stored) ||
 	        cop_wire_glance_read(raw->body, raw->length, &glance) != COP_OK)
 		return;
