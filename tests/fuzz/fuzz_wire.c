@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "wire/wire_feedback.h"
+#include "wire/wire_glance.h"
 #include "wire/wire_items.h"
 #include "wire/wire_json.h"
 #include "wire/wire_models.h"
+#include "wire/wire_past.h"
 #include "wire/wire_record.h"
 #include "wire/wire_reply.h"
 
@@ -328,6 +330,52 @@ static void check_record(cop_wire_record_type type, const cop_wire_record *r, co
 		check_row(&r->x, shape);
 }
 
+/* A glance sees what the record's decoder does. */
+static void check_glance(const cop_wire_record *r, cop_wire_record_type type, const uint8_t *data, size_t size)
+{
+	cop_wire_glance glance;
+	check(cop_wire_glance_head(data, size, &glance) == COP_OK);
+	check(glance.model_length == r->model_length && glance.model == r->model);
+	check(cop_wire_glance_read(data, size, &glance) == COP_OK);
+	check(glance.time == r->time && cop_event_id_equal(&glance.id, &r->id));
+	if (type == COP_WIRE_RECORD_DECISION)
+		check(r->values ? glance.value == r->y : glance.arm == r->a && glance.p == r->p);
+	if (type == COP_WIRE_RECORD_FEEDBACK)
+		check(glance.losses == r->losses && glance.loss[0] == r->loss[0] && glance.result == r->result);
+	check(glance.settled.count == r->settled.count && glance.settled.items == r->settled.items);
+}
+
+static void check_past(const cop_wire_past *past, bool many)
+{
+	cop_wire_past again;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_past_put(past, &bytes);
+	check(bytes.err == COP_OK);
+	check((many ? cop_wire_past_decisions(bytes.data, bytes.length, &again, NULL)
+	            : cop_wire_past_decision(bytes.data, bytes.length, &again, NULL)) == COP_OK);
+	check(cop_event_id_equal(&again.id, &past->id) && again.record == past->record);
+	check(strcmp(again.prefix, past->prefix) == 0 && again.before == past->before);
+	check(again.limit == past->limit && again.waiting == past->waiting);
+	cop_bytes_fini(&bytes);
+}
+
+static void fuzz_past(const uint8_t *data, size_t size)
+{
+	cop_wire_past past;
+	cop_wire_fault fault = { 0 };
+	cop_err err = cop_wire_past_decision(data, size, &past, &fault);
+	if (err == COP_OK)
+		check_past(&past, false);
+	else
+		check_fault(err, &fault);
+	err = cop_wire_past_decisions(data, size, &past, &fault);
+	if (err == COP_OK)
+		check_past(&past, true);
+	else
+		check_fault(err, &fault);
+}
+
 static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, const uint8_t *data, size_t size)
 {
 	room first, second;
@@ -343,6 +391,7 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 	}
 	check(named == COP_OK && length == a.model_length && model == a.model);
 	check_record(type, &a, shape);
+	check_glance(&a, type, data, size);
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
 	cop_wire_record_put(&bytes, type, &a);
@@ -443,5 +492,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_replies(data, size);
 	else
 		fuzz_json(data, size);
+	if (record == 0 && which == 6)
+		fuzz_past(data, size);
 	return 0;
 }

@@ -208,11 +208,12 @@ def test_status_shows_what_is_documented(daemon):
     whole = client.status()
     assert whole.keys() == {
         "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
-        "log_dropped", "queues",
+        "past", "log_dropped", "queues",
     }  # fmt: skip
     assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped"}
     assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",
                                             "actions_dropped", "subscribers"}
+    assert whole["past"] == dict.fromkeys(("started", "found", "not_found", "failed", "dropped", "refused"), 0)
     queues = whole["queues"]
     assert queues.keys() == {"limit", "unfinished", "received", "waiting", "answers", "actions", "connections", "closed",
                              "subscriptions_ignored"}  # fmt: skip
