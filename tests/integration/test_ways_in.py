@@ -43,3 +43,11 @@ def test_waits_while_models_change_are_measured():
     assert done.returncode == 0, done.stdout + done.stderr
     waits = re.findall(r"^(.*?) +(\d+\.\d\d) ms", done.stdout, re.MULTILINE)
     assert len(waits) == 2 * 4 and all(float(wait) > 0 for _, wait in waits)
+
+
+def test_what_if_is_measured_beside_a_start():
+    build = Path(program("COPPICED")).resolve().parents[1]
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/what_if", build, "20000"], capture_output=True, text=True,
+                          timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r" times the replay ", done.stdout)) == 6 and done.stdout.count("a start replays in") == 2

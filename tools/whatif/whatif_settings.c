@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "tools/common/command.h"
 
 #define NAME        "whatif"
 #define MOST_VALUES 65 /* of one option */
+#define MOST_WORD   8192
 
 static bool listed(const char *const *names, const char *name)
 {
@@ -98,10 +98,11 @@ static bool check_words(const cop_whatif_changes *changes)
 static bool read_word(const char *word, const cop_model_settings *was, cop_model_settings *would)
 {
 	const cop_setting *policy = cop_model_options_find("policy");
-	char *copy = cop_mem_strdup(word);
-	bool good = copy != NULL ? read_setting(copy, would)
-	                         : cop_command_complain(NAME, "%s: %s", word, cop_err_text(COP_ENOMEM));
-	cop_mem_free(copy);
+	char copy[MOST_WORD];
+	if (strlen(word) >= sizeof copy)
+		return cop_command_complain(NAME, "'%.40s...': expected less than %d characters", word, MOST_WORD);
+	strcpy(copy, word);
+	bool good = read_setting(copy, would);
 	if (good && (begins(word, "learner") || begins(word, "policy")) && !cop_setting_equal(policy, would, was)) {
 		would->learner.exploration.gamma = -1.0;
 		would->learner.exploration.shares.least_propensity = -1.0;
