@@ -29,3 +29,8 @@ def checkpointed(path, name):
         if section == "model" and payload[4 : 4 + length] == name.encode():
             return payload[4 + length :]
     raise AssertionError(f"no model {name} in {path}")
+
+
+def marked(path):
+    """The event time at which a checkpoint stands."""
+    return struct.unpack_from("<d", dict(sections(path.read_bytes()[28:]))["daemon"])[0]

@@ -7,7 +7,7 @@ import pytest
 from bandit_logs import coppice
 from conftest import model
 from test_refit import ctl, ended, refit_model, teach
-from saved_models import checkpointed, checkpoints, sections
+from saved_models import checkpointed, checkpoints, marked, sections
 
 XS = [[rng.random() for _ in range(3)] for rng in [random.Random(3)] for _ in range(600)]
 VALUE = {"learner": "value", "arms": None}
@@ -29,6 +29,8 @@ MODELS = {
     "default": {"default_loss": 1, "reward_window": "50ms"},
     "sum": {"reward": "sum", "reward_window": "50ms"},
     "waiting": {"pending_max": 20},
+    "apprentice": {"apprentice": True, "policy": "epsilon", "epsilon": 0.1},
+    "answered": {"learner": "dgt", "default_loss": 0.5},
 }
 
 
@@ -40,7 +42,9 @@ def asked(one, name, x, id, rng):
     if learner == "rank":
         more["c"] = [[rng.random(), k] for k in range(rng.randrange(1, 5))]
         return client.ok("rank", "m", {"id": id, **more})
-    if learner is None and rng.random() < 0.2:
+    if name == "apprentice":
+        more |= {"a": rng.randrange(3), "p": 1 / 3}
+    elif learner is None and rng.random() < 0.2:
         more["mask"] = [True, False, True]
     return client.ok("decide", "m", {"id": id, **more})
 
@@ -55,7 +59,11 @@ def lived(one, name, first, last, seed=1):
             continue
         id = i - rng.randrange(3) if rng.random() < 0.3 and i > first + 3 else i
         losses = [rng.random(), rng.random()] if MODELS[name].get("feedback") == "two" else rng.random()
-        assert answer and client.request("feedback", "m", {"id": id, "loss": losses})
+        sent = {"id": id, "loss": losses}
+        if name in ("answered", "apprentice") and rng.random() < 0.5:  # events of their own, or of a decision that waits
+            known = {"id": id} if rng.random() < 0.5 else {"id": 10000 + i}
+            sent |= {**known, "x": XS[i % len(XS)], "a": answer["a"] if rng.random() < 0.8 else 0, "p": 0.5}
+        assert answer and client.request("feedback", "m", sent)
 
 
 def whatif(one, *words):
@@ -113,6 +121,19 @@ def test_from_a_checkpoint_and_over_a_kill(daemon, name):
     fresh, saved = whatif(one, "--from", str(later), "--fresh")
     assert fresh["begun"] == "anew" and fresh["changed"] == 0
     assert saved != checkpointed(checkpoints(one.state)[-1], "m")
+
+
+def test_a_span_ends_as_the_model_was_then(daemon):
+    one = live(daemon, "ensemble")
+    lived(one, "ensemble", 0, 200)
+    one.clients[-1].ok("checkpoint")
+    then = max(checkpoints(one.state), key=marked)
+    want, end = checkpointed(then, "m"), marked(then)
+    lived(one, "ensemble", 200, 300)
+    one.stop()
+    answer, saved = whatif(one, "--to", repr(end))
+    assert saved == want and answer["to"] <= end
+    assert answer["events"] < whatif(one)[0]["events"]
 
 
 def test_arms_settings_and_a_life_that_change_live(daemon):
