@@ -119,6 +119,15 @@ coppice_client_err coppice_client_feedback(coppice_client *client, const char *m
 /* Of a value model with feedback = two: the losses of both probes. */
 coppice_client_err coppice_client_feedback_two(coppice_client *client, const char *model, coppice_id id,
         const double loss[2], coppice_result *result, coppice_message *message);
+/* One of a decision's losses, where the model's have names. */
+typedef struct coppice_loss {
+	const char *name;
+	double value;
+} coppice_loss;
+
+/* Of a model whose losses have names: those of a decision, each name once. */
+coppice_client_err coppice_client_feedback_named(coppice_client *client, const char *model, coppice_id id,
+        const coppice_loss *losses, size_t count, coppice_result *result, coppice_message *message);
 /* A deferred decision was shown. */
 coppice_client_err coppice_client_activate(
         coppice_client *client, const char *model, coppice_id id, coppice_result *result, coppice_message *message);
@@ -140,6 +149,8 @@ coppice_client_err coppice_client_begin_decide(coppice_client *client, const cha
         const coppice_client_context *context, coppice_call **out, coppice_message *message);
 coppice_client_err coppice_client_begin_feedback(coppice_client *client, const char *model, coppice_id id, double loss,
         coppice_call **out, coppice_message *message);
+coppice_client_err coppice_client_begin_feedback_named(coppice_client *client, const char *model, coppice_id id,
+        const coppice_loss *losses, size_t count, coppice_call **out, coppice_message *message);
 coppice_client_err coppice_client_end_decide(
         coppice_client *client, coppice_call *call, coppice_action *out, coppice_message *message);
 coppice_client_err coppice_client_end_feedback(
@@ -165,6 +176,8 @@ coppice_client_err coppice_publisher_context(coppice_publisher *publisher, const
         const coppice_client_context *context, coppice_message *message);
 coppice_client_err coppice_publisher_feedback(
         coppice_publisher *publisher, const char *model, coppice_id id, double loss, coppice_message *message);
+coppice_client_err coppice_publisher_feedback_named(coppice_publisher *publisher, const char *model, coppice_id id,
+        const coppice_loss *losses, size_t count, coppice_message *message);
 
 /* Receives the actions that were decided for contexts of a stream. */
 typedef struct coppice_subscriber coppice_subscriber;

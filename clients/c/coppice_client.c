@@ -162,6 +162,7 @@ typedef struct asked {
 	const coppice_id *id; /* NULL: none */
 	const double *loss;
 	size_t losses;
+	const coppice_loss *named; /* feedback, in place of loss */
 } asked;
 
 static coppice_client_err begin_asked(
@@ -174,8 +175,10 @@ static coppice_client_err begin_asked(
 	coppice_client_err err = cop_client_check_model(a->model, message);
 	if (err == COPPICE_CLIENT_OK && a->id != NULL)
 		err = cop_client_put_id(&body, a->id, message);
-	if (a->losses > 0)
+	if (a->loss != NULL)
 		cop_client_put_losses(&body, a->loss, a->losses);
+	else if (a->verb == &feedback_verb && err == COPPICE_CLIENT_OK)
+		err = cop_client_put_named(&body, a->named, a->losses, message);
 	cop_wire_put_map_close(&body, map);
 	if (err == COPPICE_CLIENT_OK)
 		err = begin(client, a->verb, a->model, &body, out, message);
@@ -186,7 +189,14 @@ static coppice_client_err begin_asked(
 COP_CLIENT_EXPORT coppice_client_err coppice_client_begin_feedback(coppice_client *client, const char *model,
         coppice_id id, double loss, coppice_call **out, coppice_message *message)
 {
-	const asked a = { &feedback_verb, model, &id, &loss, 1 };
+	const asked a = { &feedback_verb, model, &id, &loss, 1, NULL };
+	return begin_asked(client, &a, out, message);
+}
+
+COP_CLIENT_EXPORT coppice_client_err coppice_client_begin_feedback_named(coppice_client *client, const char *model,
+        coppice_id id, const coppice_loss *losses, size_t count, coppice_call **out, coppice_message *message)
+{
+	const asked a = { &feedback_verb, model, &id, NULL, count, losses };
 	return begin_asked(client, &a, out, message);
 }
 
@@ -212,21 +222,28 @@ static coppice_client_err ask_result(
 COP_CLIENT_EXPORT coppice_client_err coppice_client_feedback(coppice_client *client, const char *model, coppice_id id,
         double loss, coppice_result *result, coppice_message *message)
 {
-	const asked a = { &feedback_verb, model, &id, &loss, 1 };
+	const asked a = { &feedback_verb, model, &id, &loss, 1, NULL };
 	return ask_result(client, &a, result, message);
 }
 
 COP_CLIENT_EXPORT coppice_client_err coppice_client_feedback_two(coppice_client *client, const char *model,
         coppice_id id, const double loss[2], coppice_result *result, coppice_message *message)
 {
-	const asked a = { &feedback_verb, model, &id, loss, 2 };
+	const asked a = { &feedback_verb, model, &id, loss, 2, NULL };
+	return ask_result(client, &a, result, message);
+}
+
+COP_CLIENT_EXPORT coppice_client_err coppice_client_feedback_named(coppice_client *client, const char *model,
+        coppice_id id, const coppice_loss *losses, size_t count, coppice_result *result, coppice_message *message)
+{
+	const asked a = { &feedback_verb, model, &id, NULL, count, losses };
 	return ask_result(client, &a, result, message);
 }
 
 COP_CLIENT_EXPORT coppice_client_err coppice_client_activate(
         coppice_client *client, const char *model, coppice_id id, coppice_result *result, coppice_message *message)
 {
-	const asked a = { &activate_verb, model, &id, NULL, 0 };
+	const asked a = { &activate_verb, model, &id, NULL, 0, NULL };
 	return ask_result(client, &a, result, message);
 }
 

@@ -26,6 +26,8 @@ coppice_client_err cop_client_put_id(cop_bytes *bytes, const coppice_id *id, cop
 coppice_client_err cop_client_put_context(
         cop_bytes *bytes, const coppice_client_context *context, coppice_message *message);
 void cop_client_put_losses(cop_bytes *bytes, const double *loss, size_t count);
+coppice_client_err cop_client_put_named(
+        cop_bytes *bytes, const coppice_loss *loss, size_t count, coppice_message *message);
 
 /* id: NULL: not wanted; its bytes go to `kept` (COP_EVENT_ID_MAX of them). COPPICE_CLIENT_EFORMAT. */
 coppice_client_err cop_client_get_action(

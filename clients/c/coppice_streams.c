@@ -133,6 +133,18 @@ COP_CLIENT_EXPORT coppice_client_err coppice_publisher_feedback(
 	return publish(publisher, model, &bytes, map, err, message);
 }
 
+COP_CLIENT_EXPORT coppice_client_err coppice_publisher_feedback_named(coppice_publisher *publisher, const char *model,
+        coppice_id id, const coppice_loss *losses, size_t count, coppice_message *message)
+{
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	size_t map = cop_wire_put_map_open(&bytes);
+	coppice_client_err err = cop_client_put_id(&bytes, &id, message);
+	if (err == COPPICE_CLIENT_OK)
+		err = cop_client_put_named(&bytes, losses, count, message);
+	return publish(publisher, model, &bytes, map, err, message);
+}
+
 /* ---- subscribers ---- */
 
 COP_CLIENT_EXPORT coppice_client_err coppice_subscriber_new(

@@ -185,9 +185,19 @@ function interval(label, gain, low, high, reach) {
   ]);
 }
 
+function named_losses(model) {
+  const losses = model.losses || [], compared = losses.filter((loss) => loss.policy);
+  const parts = losses.length > 0 ? [table("Named losses: their means, with intervals of 95 %", ["loss", "mean", "from", "to"],
+    losses.map((loss) => [loss.name, number(loss.mean_loss, 4), number(loss.low, 4), number(loss.high, 4)]))] : [];
+  if (compared.length > 0) parts.push(table("Gain in each named loss, with its interval", ["loss", "gain", "from", "to"],
+    compared.map((loss) => [loss.name, number(loss.gain, 3), number(loss.gain_low, 3), number(loss.gain_high, 3)])));
+  return parts;
+}
+
 function gain(model) {
   const held = model.holdout;
-  if (!held) return soft("There is no control group: the option holdout keeps one, and shows here what the model gains.");
+  if (!held) return [soft("There is no control group: the option holdout keeps one, and shows here what the model gains."),
+    ...named_losses(model)];
   const parts = [];
   if (known(held.gain) && known(held.low) && known(held.high)) {
     const verdict = held.low > 0 ? "The policy is better than the control group" : held.high < 0
@@ -200,7 +210,7 @@ function gain(model) {
     [name, number(held[name].losses), number(held[name].mean_loss)])));
   if (held.arms) parts.push(table("Gain over always playing one arm, with its interval", ["arm", "gain", "from", "to"],
     held.arms.map((arm, k) => [arm_name(arm, k), number(arm.gain, 3), number(arm.low, 3), number(arm.high, 3)])));
-  return parts;
+  return parts.concat(named_losses(model));
 }
 
 function propensities(history) {

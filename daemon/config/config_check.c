@@ -302,6 +302,18 @@ static void check_control(cop_config_reading *reading, cfg_t *section, const cop
 		        ranks ? "a candidate's place" : "an arm", arms - 1.0);
 }
 
+/* The option that is wrong stands before the colon. */
+static void check_losses(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const cop_model_settings *s = &model->set;
+	char wrong[COP_NAMED_LOSSES_TEXT];
+	if (cop_named_losses_fit(&s->losses, s->loss_low, s->loss_high, wrong))
+		return;
+	char *colon = strchr(wrong, ':');
+	*colon = '\0';
+	cop_config_complain(reading, cop_config_line(section, wrong), wrong, "%s", colon + 2);
+}
+
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
 {
@@ -330,6 +342,8 @@ void cop_config_check_model(
 	if (learner_known)
 		check_control(reading, section, model);
 	check_loss(reading, section, model);
+	if (learner_known)
+		check_losses(reading, section, model);
 	check_refit(reading, section, model);
 	for (size_t n = 0; n + 1 < COP_CONFIG_NAMES; n++) {
 		const cop_config_names *names = &cop_config_name_files[n];

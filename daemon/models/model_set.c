@@ -46,6 +46,7 @@ static cop_wire_model describe(const cop_config_model *config)
 		.reward_window = s->reward_window,
 		.has_default_loss = s->has_default_loss,
 		.default_loss = s->default_loss,
+		.named = { .put = s->losses.weights.count > 0 ? &s->losses : NULL },
 	};
 }
 

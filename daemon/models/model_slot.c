@@ -175,6 +175,13 @@ uint64_t cop_model_slot_unknown_names(const cop_model_slot *slot)
 	return slot->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
 }
 
+/* By which names feedback is read: the model's, as they are now. */
+static void name_losses(cop_model_slot *slot)
+{
+	const cop_named_losses *losses = &cop_model_get_settings(slot->model)->losses;
+	slot->shape.named = losses->weights.count > 0 ? losses : NULL;
+}
+
 static cop_err make_workspace(cop_model_slot *slot)
 {
 	const cop_config_model *config = slot->config;
@@ -192,6 +199,7 @@ static cop_err make_workspace(cop_model_slot *slot)
 		.apprentice = config->apprentice,
 		.caller = cop_model_needs_caller(&config->set),
 	};
+	name_losses(slot);
 	slot->workspace = (cop_wire_workspace){
 		.dense = cop_mem_alloc(l->features, sizeof(float)),
 		.index = cop_mem_alloc(l->max_nonzeros, sizeof(uint32_t)),
@@ -291,6 +299,7 @@ cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t lengt
 	cop_diag why = { 0 };
 	slot->restored = true;
 	cop_err err = cop_model_load(slot->model, data, length, &why);
+	name_losses(slot);
 	if (err == COP_OK)
 		err = take_names(slot, data, length, &why);
 	if (err == COP_ESHAPE)
@@ -367,6 +376,7 @@ static void inherit(cop_model_slot *slot, cop_model_slot *from)
 {
 	slot->heir = false;
 	cop_model_inherit(slot->model, from->model);
+	name_losses(slot);
 	if (from->names_saved || slot->shape.features == 0) {
 		cop_mem_exchange(&slot->shape.naming, &from->shape.naming, sizeof slot->shape.naming);
 		slot->names_saved = from->names_saved;
@@ -416,6 +426,7 @@ cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, c
 	const char *path = slot->config->start_from_path;
 	cop_diag why = { 0 };
 	cop_err err = cop_model_load(slot->model, file->data, file->length, &why);
+	name_losses(slot);
 	if (err == COP_OK)
 		err = take_names(slot, file->data, file->length, &why);
 	cop_refit_state_sync(&slot->refit, slot->model);
@@ -482,6 +493,7 @@ void cop_model_slot_adjust(cop_model_slot *slot, const cop_config_model *next)
 	settings.explain_keep = cop_model_get_settings(slot->model)->explain_keep;
 	/* The configuration's own check refuses what this would; memory cannot be short without explain_keep. */
 	(void)!cop_model_adjust(slot->model, &settings, NULL);
+	name_losses(slot);
 	prepare_refits(slot, next);
 }
 

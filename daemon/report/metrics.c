@@ -15,6 +15,7 @@
 #include "daemon/models/apprentice_body.h"
 #include "daemon/models/arm_label.h"
 #include "daemon/models/control_body.h"
+#include "daemon/models/losses_body.h"
 #include "daemon/report/counter_tables.h"
 #include "online/model_shadow.h"
 
@@ -393,6 +394,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	put_arms(models, out);
 	cop_apprentice_body_metrics(models, out);
 	cop_control_body_metrics(models, out);
+	cop_losses_body_metrics(models, out);
 	put_families(refit_families, sizeof refit_families / sizeof *refit_families, models, out);
 	put_model_streams(models, out);
 	put_traffic(report->serving, out);

@@ -11,6 +11,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/models/apprentice_body.h"
 #include "daemon/models/control_body.h"
+#include "daemon/models/losses_body.h"
 #include "daemon/refit/refit_body.h"
 #include "daemon/report/counter_tables.h"
 #include "wire/wire_context.h"
@@ -130,6 +131,7 @@ static void put_model(const cop_report *report, const cop_model_slot *slot, cop_
 	put_unheard(slot, out);
 	cop_apprentice_body_status(slot, out);
 	cop_control_body_status(slot, out);
+	cop_losses_body_status(slot, out);
 	cop_refit_body_status(report->refits, slot, out);
 	cop_wire_put_map_close(out, map);
 }

@@ -4,6 +4,7 @@
  * contexts are decided, and feedback is refused. */
 #include "daemon/serve/event.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "online/model_record.h"
@@ -255,6 +256,9 @@ static cop_err record_feedback(
         cop_event_scope *scope, const cop_wire_feedback *feedback, const joined *j, cop_wire_fault *fault)
 {
 	cop_wire_record record = record_of(scope, &feedback->id);
+	cop_wire_named_room room;
+	if (feedback->named.told != 0)
+		cop_wire_named_encode(&scope->served->shape.named->weights, &feedback->named, &room, &record.named);
 	record.x = feedback->x;
 	record.has_x = feedback->has_x;
 	record.candidate = &feedback->candidate;
@@ -293,6 +297,16 @@ static bool decays(const cop_model_slot *served)
 	return cop_model_get_settings(served->model)->learner.delta_decay > 0.0;
 }
 
+/* What a weighted sum has beyond loss_range is what rounding added. */
+static void take_named(const cop_model_slot *served, cop_wire_feedback *feedback)
+{
+	const cop_model_settings *s = cop_model_get_settings(served->model);
+	bool named = served->shape.named != NULL;
+	if (named)
+		feedback->loss[0] = fmin(fmax(feedback->loss[0], s->loss_low), s->loss_high);
+	cop_model_tell_losses(served->model, named ? &feedback->named : NULL);
+}
+
 cop_err cop_event_feedback(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
@@ -311,6 +325,7 @@ cop_err cop_event_feedback(
 	if (feedback.has_x && decays(served))
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: with delta_decay a model cannot learn from self-contained feedback");
+	take_named(served, &feedback);
 	j.answered = (cop_model_answered){
 		.x = &feedback.x, .arm = (uint32_t)feedback.a, .p = feedback.p, .loss = feedback.loss[0]
 	};

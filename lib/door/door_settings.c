@@ -106,7 +106,7 @@ static cop_err refuse_value(reading *r, const cop_setting *o, size_t wrong)
 static cop_err find_option(reading *r, const char *name, const cop_setting **option)
 {
 	*option = cop_model_options_find(name);
-	if ((*option != NULL && (*option)->kind == COP_SETTING_OTHER) || strcmp(name, "refit") == 0)
+	if ((*option != NULL && (*option)->kind >= COP_SETTING_WEIGHTS) || strcmp(name, "refit") == 0)
 		return complain(r, COP_EINVAL, name, "expected this in a daemon's configuration only");
 	if (*option == NULL)
 		return complain(r, COP_EFORMAT, name, "there is no such option, expected one of coppice.conf(5)");

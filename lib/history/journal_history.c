@@ -55,8 +55,26 @@ static void finish(history *h, cop_open_decisions_entry *entry, double time)
 	put_done(h, entry);
 }
 
-static void label(cop_open_decisions_entry *entry, const double *loss, unsigned losses)
+/* Of the named losses that are asked for. */
+static void label_named(const history *h, cop_open_decisions_entry *entry, const cop_wire_named *named)
 {
+	const cop_named_losses *cost = &h->told.cost;
+	cop_loss_values values;
+	cop_wire_named_find(named, &cost->weights, &values);
+	for (size_t i = 0; i < cost->weights.count; i++)
+		if (cost->weights.weight[i] != 0.0 && (values.told >> i & 1u) == 0)
+			return;
+	entry->labelled = true;
+	entry->loss[0] = cop_named_losses_weigh(cost, &values);
+}
+
+static void label(const history *h, cop_open_decisions_entry *entry, const double *loss, unsigned losses,
+        const cop_wire_named *named)
+{
+	if (h->told.cost.weights.count > 0) {
+		label_named(h, entry, named);
+		return;
+	}
 	entry->labelled = true;
 	for (unsigned i = 0; i < losses; i++)
 		entry->loss[i] = loss[i];
@@ -78,7 +96,7 @@ static void settle(history *h, const cop_wire_record *r)
 			continue;
 		}
 		if (cop_wire_settled_learned(is.outcome))
-			label(entry, is.loss, is.losses);
+			label(h, entry, is.loss, is.losses, &is.named);
 		entry->defaulted = is.outcome == COP_WIRE_OUTCOME_DEFAULT;
 		finish(h, entry, r->time);
 	}
@@ -119,7 +137,7 @@ static cop_err learn_self_contained(history *h, const cop_wire_record *r)
 	entry->time = entry->ended = r->time;
 	entry->self_contained = true;
 	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
-	label(entry, r->loss, r->losses);
+	label(h, entry, r->loss, r->losses, &r->named);
 	put_done(h, entry);
 	return COP_OK;
 }
@@ -147,7 +165,7 @@ static cop_err join(history *h, const cop_wire_record *r)
 	entry->text += COP_JOURNAL_FRAME_HEAD + h->raw.length;
 	if (r->result == COP_WIRE_RECORDED)
 		return COP_OK;
-	label(entry, r->loss, r->losses);
+	label(h, entry, r->loss, r->losses, &r->named);
 	finish(h, entry, r->time);
 	return COP_OK;
 }
@@ -267,12 +285,31 @@ static cop_err take_record(history *h, cop_diag *diag)
 	return err;
 }
 
+/* At the journal's end. COP_EEND: each loss that is asked for was somewhere the name of one. */
+static cop_err check_names(const history *h, cop_diag *diag)
+{
+	const cop_named_losses *cost = &h->told.cost;
+	for (size_t i = 0; i < cost->weights.count; i++) {
+		bool known = false;
+		for (size_t k = 0; k < cost->ranges.count; k++)
+			known = known || strcmp(cost->ranges.name[k], cost->weights.name[i]) == 0;
+		if (known)
+			continue;
+		cop_diag_message(diag, "model \"%s\" has no loss %s; expected a name of its losses", h->told.model.name,
+		        cost->weights.name[i]);
+		return COP_EINVAL;
+	}
+	return COP_EEND;
+}
+
 /* The next record, or, at the journal's end, one of those that wait still. */
 static cop_err advance(history *h, cop_diag *diag)
 {
 	cop_err err = h->ended ? COP_EEND : cop_record_source_next(&h->source, &h->raw, diag);
 	if (err == COP_OK)
 		return take_record(h, diag);
+	if (err == COP_EEND && !h->ended)
+		err = check_names(h, diag);
 	if (err != COP_EEND)
 		return err;
 	h->ended = true;
@@ -478,6 +515,7 @@ cop_err cop_journal_history_open(
 	h->leave_held = settings->leave_held;
 	h->told.values = settings->values || settings->bins > 0;
 	h->bins = settings->bins;
+	h->told.cost.weights = settings->losses;
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
 	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
 	cop_err err = cop_record_source_open(&h->source, path, settings->from, settings->skip, &settings->skips, diag);

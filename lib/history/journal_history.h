@@ -11,6 +11,7 @@
 #define COP_HISTORY_JOURNAL_HISTORY_H
 
 #include "events/event_reader.h"
+#include "events/named_losses.h"
 #include "store/journal_intact.h"
 
 #define COP_JOURNAL_HISTORY_WAITING ((size_t)1 << 22) /* decisions */
@@ -24,7 +25,10 @@ typedef struct cop_journal_history_settings {
 	 * bin's probability, as the decision's density has it: y was drawn evenly within the bin. Decisions without a
 	 * density are an error. 0: not so */
 	size_t bins;
-	bool skip;       /* what is damaged is passed over; else it is an error */
+	bool skip; /* what is damaged is passed over; else it is an error */
+	/* In place of what was learned, the cost is the weighted sum of these named losses (events/named_losses.h); events that
+	 * were not told of one with a weight have no cost. count 0: what was learned. Not of values */
+	cop_loss_weights losses;
 	bool leave_held; /* decisions that a baseline made (online/control.h) are left out: their p is not the policy's */
 	uint64_t from;   /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
@@ -39,7 +43,8 @@ typedef struct cop_journal_history_settings {
  *
  * Of the reader's next: COP_EFORMAT is a record whose body makes no sense, or a label that no reader takes; the next
  * event may be asked for. COP_EIO is damage (of the segment and offset in *diag). COP_ESHAPE: the model's shape changes
- * within the journal. COP_EINVAL: as above, when it shows only now. */
+ * within the journal. COP_EINVAL: as above, when it shows only now; or, at the end, the model never had such a
+ * name as settings->losses has. */
 COP_CHECK cop_err cop_journal_history_open(
         const char *path, const cop_journal_history_settings *settings, cop_event_reader **out, cop_diag *diag);
 
@@ -53,8 +58,9 @@ typedef struct cop_journal_history_model {
 	size_t max_candidates;     /* above 0: it ranks candidates */
 	size_t candidate_features; /* dense ones; sparse ones are hashed as the context is */
 	double loss_range[2];
-	bool values;     /* its actions are values */
-	unsigned losses; /* of them: numbers in a loss, 1 or 2 */
+	double cost_range[2]; /* loss_range, or that of the sum of settings->losses, as far as their names are known */
+	bool values;          /* its actions are values */
+	unsigned losses;      /* of them: numbers in a loss, 1 or 2 */
 	double value_range[2];
 	double delta; /* distance of the probes, in units of value_range */
 	bool told;

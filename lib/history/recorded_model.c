@@ -3,6 +3,7 @@
  */
 #include "history/recorded_model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -220,7 +221,7 @@ cop_err cop_recorded_model_choose(
 {
 	name_list list = { 0 };
 	bool short_of = false;
-	told->model.loss_range[1] = 1.0;
+	told->model.loss_range[1] = told->model.cost_range[1] = 1.0;
 	const cop_wire_shape smallest = { .features = 1, .arms = 1, .losses = 1 }; /* until one is known */
 	cop_err err = cop_recorded_model_shape(told, &smallest, diag);
 	if (err == COP_OK)
@@ -274,6 +275,38 @@ static cop_err refuse_shape(const cop_recorded_model *told, const cop_wire_model
 	return COP_ESHAPE;
 }
 
+/* The ranges of a set's named losses, as far as they are asked for. */
+static void widen_cost(cop_recorded_model *told, const cop_wire_model *model)
+{
+	cop_named_losses set;
+	cop_loss_ranges *ranges = &told->cost.ranges;
+	cop_wire_models_losses(model, &set);
+	for (size_t i = 0; i < set.weights.count; i++) {
+		const char *name = set.ranges.name[i];
+		double low = set.ranges.low[i], high = set.ranges.high[i];
+		if (cop_named_losses_find(&told->cost.weights, name, strlen(name)) == COP_NAMED_LOSSES_MOST ||
+		        cop_named_losses_put_range(ranges, name, strlen(name), low, high) == NULL)
+			continue;
+		for (size_t k = 0; k < ranges->count; k++) {
+			if (strcmp(ranges->name[k], name) != 0)
+				continue;
+			ranges->low[k] = fmin(ranges->low[k], low);
+			ranges->high[k] = fmax(ranges->high[k], high);
+		}
+	}
+}
+
+static void set_range(cop_recorded_model *told, const cop_wire_model *model)
+{
+	cop_journal_history_model *m = &told->model;
+	memcpy(m->loss_range, model->loss_range, sizeof m->loss_range);
+	memcpy(m->cost_range, m->loss_range, sizeof m->cost_range);
+	if (told->cost.weights.count == 0)
+		return;
+	widen_cost(told, model);
+	cop_named_losses_span(&told->cost, &m->cost_range[0], &m->cost_range[1]);
+}
+
 static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_diag *diag)
 {
 	cop_wire_shape shape;
@@ -290,8 +323,7 @@ static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_d
 	cop_journal_history_model *m = &told->model;
 	(void)snprintf(m->learner, sizeof m->learner, "%.*s", (int)model->learner_length, model->learner);
 	m->arms = model->arms;
-	m->loss_range[0] = model->loss_range[0];
-	m->loss_range[1] = model->loss_range[1];
+	set_range(told, model);
 	m->values = values;
 	if (values) {
 		m->losses = model->losses;

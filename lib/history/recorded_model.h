@@ -15,6 +15,8 @@ typedef struct cop_recorded_model {
 	cop_journal_history_model model;
 	bool named;  /* model.name is whose records are read */
 	bool values; /* a model of values is welcome */
+	cop_named_losses
+	        cost; /* what is asked for in place of what was learned; its ranges are the widest of all sets */
 	cop_wire_shape shape;
 	cop_wire_workspace workspace;          /* owned */
 	size_t room[COP_RECORDED_MODEL_PARTS]; /* of the workspace's arrays, in elements */

@@ -80,10 +80,8 @@ void cop_control_init(cop_control *control)
 {
 	memset(control, 0, sizeof *control);
 	control->high = 1.0;
-	for (size_t g = 0; g < 2; g++) {
-		cop_running_bound_init(&control->group[g].loss, 0.0, 1.0);
-		cop_running_bound_init(&control->group[g].rest, 0.0, 1.0);
-	}
+	for (size_t g = 0; g < 2; g++)
+		cop_unit_mean_init(&control->group[g].loss);
 }
 
 /* By what the mixture had predicted of such a unit, over what was promised. */
@@ -129,8 +127,8 @@ bool cop_control_allows(const cop_control *control, const cop_control_terms *ter
 	if (!same_terms(&control->terms, terms)) /* nothing is known yet */
 		return false;
 	const cop_control_group *policy = &control->group[0];
-	double told = (double)policy->loss.n, judged = (double)control->judged;
-	double untold = (double)(policy->decisions - policy->loss.n - control->waiting);
+	double told = (double)policy->loss.value.n, judged = (double)control->judged;
+	double untold = (double)(policy->decisions - policy->loss.value.n - control->waiting);
 	double next = (double)control->waiting + 1.0;
 	double all = (double)(policy->decisions + control->group[1].decisions + control->kept) + 1.0;
 	double most = (judged + untold) * control->high + (told - judged + next);
@@ -140,12 +138,12 @@ bool cop_control_allows(const cop_control *control, const cop_control_terms *ter
 /* As far as they are needed, and seldom: each costs some hundred exponentials. */
 static void find_bounds(cop_control *control)
 {
-	uint64_t told = control->group[0].loss.n, held = control->group[1].loss.n;
+	uint64_t told = control->group[0].loss.value.n, held = control->group[1].loss.value.n;
 	if (control->terms.allowance >= 1.0 || (told + held) % FIND_EACH != 0)
 		return;
 	control->judged = told;
-	control->high = 1.0 - cop_running_bound_low(&control->group[0].rest, LEVEL);
-	control->low = cop_running_bound_low(&control->group[1].loss, LEVEL);
+	control->high = cop_unit_mean_high(&control->group[0].loss, LEVEL);
+	control->low = cop_unit_mean_low(&control->group[1].loss, LEVEL);
 }
 
 void cop_control_end(cop_control *control, cop_control_by by, double decided, const double *loss)
@@ -155,23 +153,17 @@ void cop_control_end(cop_control *control, cop_control_by by, double decided, co
 	cop_control_group *group = &control->group[by];
 	if (by == COP_CONTROL_POLICY && control->waiting > 0)
 		control->waiting--;
-	if (loss == NULL || group->loss.n >= group->decisions)
+	if (loss == NULL || group->loss.value.n >= group->decisions)
 		return;
-	cop_running_bound_add(&group->loss, *loss, 0.0);
-	cop_running_bound_add(&group->rest, 1.0 - *loss, 0.0);
+	cop_unit_mean_add(&group->loss, *loss);
 	find_bounds(control);
 }
 
 static void figures_of(const cop_control_group *group, cop_control_figures *out)
 {
-	uint64_t n = group->loss.n;
-	*out = (cop_control_figures){
-		.decisions = group->decisions,
-		.losses = n,
-		.loss = n > 0 ? cop_running_bound_mean(&group->loss) : (double)NAN,
-		.low = n > 0 ? cop_running_bound_low(&group->loss, LEVEL) : 0.0,
-		.high = n > 0 ? 1.0 - cop_running_bound_low(&group->rest, LEVEL) : 1.0,
-	};
+	cop_unit_mean_figures is;
+	cop_unit_mean_get(&group->loss, LEVEL, &is);
+	*out = (cop_control_figures){ group->decisions, is.n, is.mean, is.low, is.high };
 }
 
 void cop_control_summarise(const cop_control *control, cop_control_summary *out)
@@ -206,8 +198,7 @@ void cop_control_save(const cop_control *control, cop_bytes *out)
 	cop_bytes_put_f64(out, control->since);
 	for (size_t g = 0; g < 2; g++) {
 		cop_bytes_put_u64(out, control->group[g].decisions);
-		cop_running_bound_save(&control->group[g].loss, out);
-		cop_running_bound_save(&control->group[g].rest, out);
+		cop_unit_mean_save(&control->group[g].loss, out);
 	}
 	cop_bytes_put_u64(out, control->kept);
 	cop_bytes_put_u64(out, control->waiting);
@@ -224,10 +215,10 @@ static bool sound(const cop_control *c)
 {
 	bool groups = true;
 	for (size_t g = 0; g < 2; g++)
-		groups = groups && c->group[g].loss.n == c->group[g].rest.n &&
-		         c->group[g].loss.n <= c->group[g].decisions;
-	bool bounds = c->judged <= c->group[0].loss.n && c->waiting <= c->group[0].decisions - c->group[0].loss.n &&
-	              c->low >= 0.0 && c->low <= 1.0 && c->high >= 0.0 && c->high <= 1.0;
+		groups = groups && c->group[g].loss.value.n <= c->group[g].decisions;
+	bool bounds = c->judged <= c->group[0].loss.value.n &&
+	              c->waiting <= c->group[0].decisions - c->group[0].loss.value.n && c->low >= 0.0 &&
+	              c->low <= 1.0 && c->high >= 0.0 && c->high <= 1.0;
 	return groups && bounds && c->terms.allowance >= 0.0 && c->terms.allowance <= 1.0 && c->terms.share > 0.0 &&
 	       c->terms.share < 1.0 && c->terms.baseline >= COP_CONTROL_CALLER && c->terms.baseline <= UINT32_MAX &&
 	       isfinite(c->since) && isfinite(c->log_odds) && c->held <= c->units && c->units <= COP_CONTROL_PLACES;
@@ -242,8 +233,7 @@ void cop_control_load(cop_control *control, cop_cursor *in)
 	control->since = cop_cursor_f64(in);
 	for (size_t g = 0; g < 2; g++) {
 		control->group[g].decisions = cop_cursor_u64(in);
-		cop_running_bound_load(&control->group[g].loss, in);
-		cop_running_bound_load(&control->group[g].rest, in);
+		cop_unit_mean_load(&control->group[g].loss, in);
 	}
 	control->kept = cop_cursor_u64(in);
 	control->waiting = cop_cursor_u64(in);

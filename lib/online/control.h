@@ -7,7 +7,7 @@
  * is drawn evenly.
  *
  * Losses l in [0, 1] of either group are counted apart: a running lower bound for the mean of l and one for that of
- * 1 - l (evaluate/running_bound.h), each with a quarter of the risk. So the interval of
+ * 1 - l (evaluate/unit_mean.h), each with a quarter of the risk. So the interval of
  *     gain = mean loss of the control group - mean loss of the policy
  * holds at all times at once with probability 1 - COP_CONTROL_RISK, for the means given all that came before, which may
  * drift. Both are means over the losses that came; where one group is told less often than the other they mislead.
@@ -32,7 +32,7 @@
 #ifndef COP_ONLINE_CONTROL_H
 #define COP_ONLINE_CONTROL_H
 
-#include "evaluate/running_bound.h"
+#include "evaluate/unit_mean.h"
 #include "events/event_id.h"
 
 #define COP_CONTROL_RISK    0.05
@@ -79,7 +79,7 @@ void cop_control_probabilities(
 
 typedef struct cop_control_group {
 	uint64_t decisions;
-	cop_running_bound loss, rest; /* of l and of 1 - l */
+	cop_unit_mean loss;
 } cop_control_group;
 
 typedef struct cop_control {

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "online/model_losses.h"
 #include "online/model_state.h"
 
 #define ENDED_ROOM 256 /* bytes: of what an event usually ends */
@@ -64,6 +65,20 @@ static const char *refusal(const cop_model_settings *s)
 	if (s->explain_keep > (size_t)1 << 20)
 		return "explain_keep: expected at most 1048576";
 	return control_refusal(s);
+}
+
+/* Whether the settings can be a model's; else *diag has the reason. */
+static bool judge(const cop_model_settings *s, cop_diag *diag)
+{
+	char text[COP_NAMED_LOSSES_TEXT];
+	const char *wrong = refusal(s);
+	if (wrong == NULL && s->losses.weights.count > 0 && cop_learner_plays_values(&s->learner))
+		wrong = "losses: those of models of values have no names; expected none";
+	if (wrong == NULL && !cop_named_losses_fit(&s->losses, s->loss_low, s->loss_high, text))
+		wrong = text;
+	if (wrong != NULL)
+		cop_diag_message(diag, "%s", wrong);
+	return wrong == NULL;
 }
 
 static void free_kept(cop_explanation *kept, uint32_t *handle, size_t count)
@@ -144,11 +159,9 @@ static cop_err make_pending(cop_model *model)
 cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_diag *diag)
 {
 	*out = NULL;
-	const char *wrong = refusal(settings);
-	if (wrong != NULL) {
-		cop_diag_message(diag, "%s", wrong);
+	static const cop_named_losses none;
+	if (!judge(settings, diag))
 		return COP_EINVAL;
-	}
 	cop_model *model = cop_mem_alloc(1, sizeof *model);
 	if (model == NULL) {
 		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
@@ -170,6 +183,8 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	}
 	if (err == COP_OK) /* of models of arms */
 		err = cop_constant_arms_init(&model->constant, model->learner->settings.arms);
+	if (err == COP_OK)
+		err = cop_named_accounts_change(&model->named, &none, &settings->losses);
 	if (err == COP_OK)
 		err = cop_learner_explanation_init(model->learner, &model->fresh);
 	if (err == COP_OK)
@@ -196,6 +211,7 @@ void cop_model_free(cop_model *model)
 	cop_bytes_fini(&model->ended.items);
 	cop_pending_free(model->pending);
 	cop_constant_arms_fini(&model->constant);
+	cop_named_accounts_fini(&model->named);
 	cop_learner_free(model->learner);
 	cop_learner_free(model->shadow.learner);
 	cop_mem_free(model);
@@ -212,9 +228,9 @@ size_t cop_model_pending_bytes(const cop_model *model) { return cop_pending_byte
 
 cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag)
 {
-	const char *wrong = refusal(settings);
-	if (wrong == NULL)
-		wrong = cop_learner_exploration_refusal(&settings->learner);
+	if (!judge(settings, diag))
+		return COP_EINVAL;
+	const char *wrong = cop_learner_exploration_refusal(&settings->learner);
 	if (wrong != NULL) {
 		cop_diag_message(diag, "%s", wrong);
 		return COP_EINVAL;
@@ -225,6 +241,10 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 		return COP_ENOMEM;
 	}
 	model->set.explain_keep = settings->explain_keep;
+	if (cop_model_losses_change(model, &settings->losses) != COP_OK) {
+		cop_diag_message(diag, "losses: %s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
 	cop_learner_explore(model->learner, &settings->learner.exploration);
 	if (model->shadow.learner != NULL)
 		cop_learner_explore(model->shadow.learner, &settings->learner.exploration);

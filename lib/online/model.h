@@ -18,6 +18,7 @@
 #include "online/constant_arms.h"
 #include "online/control.h"
 #include "online/model_counters.h"
+#include "online/named_accounts.h"
 #include "online/pending.h"
 
 typedef enum cop_reward_rule {
@@ -44,6 +45,7 @@ typedef struct cop_model_settings {
 	double conservative; /* by how much losses may be above the baseline's, in units of loss_range; 0: no bound */
 	bool has_baseline;   /* it is arm (of candidates: place) `baseline`; else that is a position among */
 	double baseline;     /* "uniform" and "caller" */
+	cop_named_losses losses; /* not of values */
 } cop_model_settings;
 
 /* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting in at most 1 GiB, none
@@ -67,8 +69,8 @@ size_t cop_model_pending(const cop_model *model);
 size_t cop_model_pending_bytes(const cop_model *model);
 
 /* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max,
- * pending_bytes, holdout, baseline, conservative, explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM;
- * then nothing changed. */
+ * pending_bytes, holdout, baseline, conservative, losses, explain_keep (a changed one forgets the explanations kept).
+ * COP_EINVAL with a message, COP_ENOMEM; then nothing changed. */
 COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag);
 
 /* What a decision is asked for. */
@@ -121,6 +123,11 @@ double cop_model_value(const cop_model *model, double y);
 /* Of a value drawn from a density (feedback from bins): that at y, per unit of value_range. */
 double cop_model_density(const cop_model *model, const cop_decision *decision);
 
+/* Of the feedback that comes next, in whatever form: what it has by the names of settings.losses beside the loss, which is
+ * theirs weighed (events/named_losses.h). NULL: nothing. */
+void cop_model_tell_losses(cop_model *model, const cop_loss_values *losses);
+/* By the names of settings.losses. */
+const cop_named_accounts *cop_model_named_losses(const cop_model *model);
 /* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.
  * COP_ENONFINITE; COP_EINVAL: outside loss_range, or count is not what the model takes (2 only for two-point values);
  * COP_EDIVERGED: the update was refused. Nothing changed then, and the decision goes on waiting. A decision whose

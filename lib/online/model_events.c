@@ -9,6 +9,7 @@
 
 #include "bandit/estimator.h"
 #include "base/assert.h"
+#include "online/model_losses.h"
 #include "online/model_state.h"
 
 #define DEFAULTS_KNOWN 100 /* decisions, before what becomes of them is taken for known */
@@ -59,8 +60,7 @@ cop_err cop_model_count_learned(cop_model *model, cop_err err, const double *sca
 	return COP_OK;
 }
 
-/* Of a decision with a control group. */
-static cop_control_by maker_of(const cop_pending_entry *entry)
+cop_control_by cop_model_state_maker(const cop_pending_entry *entry)
 {
 	if (!entry->observed)
 		return COP_CONTROL_POLICY;
@@ -69,7 +69,7 @@ static cop_control_by maker_of(const cop_pending_entry *entry)
 
 static void count_loss(cop_model *model, const cop_pending_entry *entry, double loss)
 {
-	const cop_control_by by = maker_of(entry);
+	const cop_control_by by = cop_model_state_maker(entry);
 	cop_control_end(&model->control, by, entry->time, &loss);
 	if (by == COP_CONTROL_POLICY && entry->time >= model->control.since)
 		cop_constant_arms_add(&model->constant, entry->decision.arm, entry->decision.p, entry->mask, loss);
@@ -106,6 +106,7 @@ cop_err cop_model_record_loss(cop_model *model, cop_pending_entry *entry, const 
 	}
 	entry->losses++;
 	cop_pending_record_loss(model->pending, entry);
+	cop_model_losses_record(model, entry, adds);
 	return COP_OK;
 }
 
@@ -137,6 +138,14 @@ static bool window_is_over(const cop_model *model, const cop_pending_entry *entr
 	return entry->time + model->set.reward_window <= now;
 }
 
+static void count_settled(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is)
+{
+	cop_loss_values named;
+	model->counters.defaulted += is->outcome == COP_WIRE_OUTCOME_DEFAULT;
+	cop_wire_named_find(&is->named, &model->set.losses.weights, &named);
+	cop_model_losses_count(model, entry, &named);
+}
+
 void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is, double now)
 {
 	const cop_model_settings *s = &model->set;
@@ -149,9 +158,9 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 			scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
 	}
 	if (learns && cop_model_learn(model, entry, scaled) == COP_OK)
-		model->counters.defaulted += is->outcome == COP_WIRE_OUTCOME_DEFAULT;
+		count_settled(model, entry, is);
 	else if (entry->split)
-		cop_control_end(&model->control, maker_of(entry), entry->time, NULL);
+		cop_control_end(&model->control, cop_model_state_maker(entry), entry->time, NULL);
 	model->counters.dropped += is->outcome == COP_WIRE_OUTCOME_UNANSWERED;
 	model->counters.evicted += cop_wire_settled_gave_way(is->outcome);
 	cop_wire_settled_add(&model->ended.items, is);
@@ -162,8 +171,11 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 static void end(cop_model *model, const cop_pending_entry *entry, bool gives_way, double now)
 {
 	cop_wire_settlement is = { .loss = { 0.0, 0.0 } };
+	cop_wire_named_room room;
 	cop_pending_id(model->pending, entry, &is.id);
 	find_outcome(model, entry, gives_way, &is);
+	if (entry->told != 0 && is.losses > 0)
+		cop_model_losses_recorded(model, entry, &room, &is.named);
 	cop_model_settle(model, entry, &is, now);
 }
 
@@ -239,11 +251,18 @@ static bool hides_arms(const cop_model *model, const uint8_t *mask)
 	return mask != NULL && !model->learner->class->masks && memchr(mask, 0, model->learner->settings.arms) != NULL;
 }
 
+/* The control group began again. */
+static void clear_comparisons(cop_model *model)
+{
+	cop_constant_arms_clear(&model->constant);
+	cop_named_accounts_clear_groups(&model->named);
+}
+
 static void count_decision(
         cop_model *model, const cop_model_context *context, const cop_control_split *split, double now)
 {
 	if (cop_control_note(&model->control, split, now))
-		cop_constant_arms_clear(&model->constant);
+		clear_comparisons(model);
 	model->constant.unsure |= model->constant.count > 0 && hides_arms(model, context->mask);
 }
 
@@ -265,6 +284,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.kept = split != NULL && split->by == COP_CONTROL_KEPT,
 		.owner = context->owner,
 		.own_p = own_p != NULL ? *own_p : 0.0,
+		.names = (uint16_t)model->named.count,
 		.x = *context->x,
 		.mask = context->mask,
 	};
@@ -294,7 +314,7 @@ cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bo
 	if (model->kept_count > 0)
 		cop_explanation_soon(&model->kept[model->kept_next]);
 	const cop_pending_need need = { context->id, context->x, context->candidate, context->candidates, observed,
-		context->mask, context->owner };
+		context->mask, context->owner, (uint16_t)model->named.count };
 	return cop_pending_reserve(model->pending, &need);
 }
 
@@ -354,7 +374,7 @@ cop_err cop_model_decide(
 	if (*repeated) {
 		*out = entry.decision;
 		*maker = (cop_model_maker){ .split = entry.split };
-		maker->split_by.by = entry.split ? maker_of(&entry) : COP_CONTROL_POLICY;
+		maker->split_by.by = entry.split ? cop_model_state_maker(&entry) : COP_CONTROL_POLICY;
 		model->counters.repeated++;
 		return COP_OK;
 	}
@@ -467,6 +487,8 @@ cop_err cop_model_join(
 	cop_err err = at_once ? cop_model_learn(model, entry, scaled) : cop_model_record_loss(model, entry, scaled);
 	if (err != COP_OK)
 		return err;
+	if (at_once)
+		cop_model_losses_count(model, entry, &model->told);
 	model->ended.joined = true;
 	model->counters.awaited += now - entry->time;
 	if (at_once)
@@ -507,6 +529,7 @@ cop_err cop_model_take_foreign(
 	cop_err err = cop_model_count_learned(model, learn_foreign(model->learner, played, scaled), scaled);
 	if (err != COP_OK)
 		return err;
+	cop_model_losses_count(model, NULL, &model->told);
 	if (model->shadow.learner != NULL)
 		model->shadow.refused += learn_foreign(model->shadow.learner, played, scaled) != COP_OK;
 	if (answered == NULL)

@@ -66,6 +66,8 @@ void cop_model_inherit(cop_model *model, cop_model *from)
 {
 	cop_model_settings settings = from->set;
 	settings.explain_keep = model->kept_count;
+	cop_mem_exchange(&model->named, &from->named, sizeof model->named);
+	cop_mem_exchange(&model->set.losses, &from->set.losses, sizeof model->set.losses);
 	cop_err err = cop_model_adjust(model, &settings, NULL);
 	COP_ASSERT(err == COP_OK); /* they are another model's, and take no memory */
 	inherit_explanations(model, from);

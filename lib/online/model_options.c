@@ -108,6 +108,10 @@ const cop_setting cop_model_options[] = {
 		.text = "what the control group gets: an arm, or a candidate's place, evenly drawn, or what the caller sends" },
 	{ "conservative", COP_SETTING_NUMBER, IN(conservative), WITHIN(0, 1e100), OF(POLICY), QUIET,
 		.text = "by how much the mean loss may be above the baseline's, in units of loss_range; 0: no bound" },
+	{ "losses", COP_SETTING_WEIGHTS, IN(losses.weights), OF(POLICY), QUIET,
+		.text = "names of a decision's losses, of which the sum of WEIGHT times loss is learned; without WEIGHT: only reported" },
+	{ "loss_ranges", COP_SETTING_RANGES, IN(losses.ranges), OF(POLICY), QUIET,
+		.text = "between which a named loss lies; without it 0 and 1" },
 	{ "apprentice", COP_SETTING_OTHER, OF(ALL), LIVE,
 		.text = "an existing system decides, and the model learns from that" },
 	{ "pending_max", COP_SETTING_WHOLE, IN(pending_max), WITHIN(1, 100000000), OF(ALL), LIVE,
@@ -235,7 +239,7 @@ void cop_model_options_default(const cop_setting *o, unsigned learners, cop_byte
 {
 	cop_bytes first, next;
 	unsigned set = learners & o->learners;
-	if (o->kind == COP_SETTING_SHARES || o->kind == COP_SETTING_OTHER || set == 0)
+	if ((o->kind >= COP_SETTING_SHARES && o->kind <= COP_SETTING_OTHER) || set == 0)
 		return;
 	if (o->kind == COP_SETTING_WORDS || o->words == cop_model_options_learners) {
 		put(out, o->kind == COP_SETTING_WORDS ? "all that can help" : cop_model_options_learners[0]);

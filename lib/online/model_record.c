@@ -227,6 +227,7 @@ static cop_err apply_feedback(cop_model *model, const cop_wire_record *r)
 	cop_err err = cop_model_scale(model, r->loss, r->losses, scaled);
 	if (err != COP_OK)
 		return err;
+	cop_wire_named_find(&r->named, &model->set.losses.weights, &model->told);
 	cop_model_settle_all(model, &r->settled, false, r->time);
 	if (accepted && (r->joined || !r->has_x))
 		err = cop_model_find(model, &r->id, &entry) ? cop_model_join(model, &entry, scaled, result, r->time)

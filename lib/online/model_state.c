@@ -16,6 +16,7 @@
 #define SHADOW_VERSION     1
 #define APPRENTICE_VERSION 1
 #define CONTROL_VERSION    1
+#define LOSSES_VERSION     1
 
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
 {
@@ -35,6 +36,51 @@ static void get_arm_shares(cop_cursor *cursor, cop_arm_shares *shares)
 	while (cursor->err == COP_OK && shares->count < count) {
 		shares->arm[shares->count] = cop_cursor_u32(cursor);
 		shares->share[shares->count++] = cop_cursor_f64(cursor);
+	}
+}
+
+static void put_loss_weights(const cop_loss_weights *weights, cop_bytes *bytes)
+{
+	cop_bytes_put_u32(bytes, (uint32_t)weights->count);
+	for (size_t i = 0; i < weights->count; i++) {
+		cop_bytes_put_text(bytes, weights->name[i]);
+		cop_bytes_put_f64(bytes, weights->weight[i]);
+	}
+}
+
+static void get_loss_weights(cop_cursor *cursor, cop_loss_weights *weights)
+{
+	char name[COP_NAMED_LOSSES_NAME];
+	uint32_t count = cop_cursor_u32(cursor);
+	*weights = (cop_loss_weights){ .count = 0 };
+	for (uint32_t i = 0; i < count && cursor->err == COP_OK; i++) {
+		cop_cursor_text(cursor, name, sizeof name);
+		double weight = cop_cursor_f64(cursor);
+		if (cursor->err == COP_OK && cop_named_losses_put_weight(weights, name, strlen(name), weight) != NULL)
+			cursor->err = COP_EFORMAT;
+	}
+}
+
+static void put_loss_ranges(const cop_loss_ranges *ranges, cop_bytes *bytes)
+{
+	cop_bytes_put_u32(bytes, (uint32_t)ranges->count);
+	for (size_t i = 0; i < ranges->count; i++) {
+		cop_bytes_put_text(bytes, ranges->name[i]);
+		cop_bytes_put_f64(bytes, ranges->low[i]);
+		cop_bytes_put_f64(bytes, ranges->high[i]);
+	}
+}
+
+static void get_loss_ranges(cop_cursor *cursor, cop_loss_ranges *ranges)
+{
+	char name[COP_NAMED_LOSSES_NAME];
+	uint32_t count = cop_cursor_u32(cursor);
+	*ranges = (cop_loss_ranges){ .count = 0 };
+	for (uint32_t i = 0; i < count && cursor->err == COP_OK; i++) {
+		cop_cursor_text(cursor, name, sizeof name);
+		double low = cop_cursor_f64(cursor), high = cop_cursor_f64(cursor);
+		if (cursor->err == COP_OK && cop_named_losses_put_range(ranges, name, strlen(name), low, high) != NULL)
+			cursor->err = COP_EFORMAT;
 	}
 }
 
@@ -71,6 +117,12 @@ static void put_option(const cop_setting *o, const cop_model_settings *s, cop_by
 		return;
 	case COP_SETTING_SHARES:
 		put_arm_shares(field, bytes);
+		return;
+	case COP_SETTING_WEIGHTS:
+		put_loss_weights(field, bytes);
+		return;
+	case COP_SETTING_RANGES:
+		put_loss_ranges(field, bytes);
 		return;
 	case COP_SETTING_NUMBER:
 	case COP_SETTING_SECONDS:
@@ -121,6 +173,12 @@ static void get_option(const cop_setting *o, cop_cursor *cursor, cop_model_setti
 		return;
 	case COP_SETTING_SHARES:
 		get_arm_shares(cursor, field);
+		return;
+	case COP_SETTING_WEIGHTS:
+		get_loss_weights(cursor, field);
+		return;
+	case COP_SETTING_RANGES:
+		get_loss_ranges(cursor, field);
 		return;
 	case COP_SETTING_NUMBER:
 	case COP_SETTING_SECONDS:
@@ -207,6 +265,11 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 		mark = cop_section_file_begin_section(bytes, "control", CONTROL_VERSION);
 		cop_control_save(&model->control, bytes);
 		cop_constant_arms_save(&model->constant, bytes);
+		cop_section_file_end_section(bytes, mark);
+	}
+	if (model->named.count > 0) {
+		mark = cop_section_file_begin_section(bytes, "losses", LOSSES_VERSION);
+		cop_named_accounts_save(&model->named, bytes);
 		cop_section_file_end_section(bytes, mark);
 	}
 }
@@ -381,6 +444,19 @@ void cop_model_state_refuse_arms(const cop_model_settings *saved, const cop_mode
 	        saved->learner.arms, is->learner.arms);
 }
 
+static cop_err load_losses_section(cop_model *model, cop_cursor *cursor)
+{
+	cop_named_accounts_load(&model->named, cursor);
+	return cursor->err;
+}
+
+/* By the names of the saved settings. */
+static cop_err load_losses(cop_model *model, const cop_section_file *file)
+{
+	return model->named.count == 0 ? COP_OK
+	                               : load_named(model, file, "losses", LOSSES_VERSION, load_losses_section);
+}
+
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
 	cop_section_file file;
@@ -411,6 +487,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_apprentice(model, &file);
 	if (err == COP_OK)
 		err = load_control(model, &file);
+	if (err == COP_OK)
+		err = load_losses(model, &file);
 	cop_pending_expect_arms(model->pending, 0);
 	model->learner->saved_arms = 0;
 	if (err == COP_ESHAPE && saved.learner.arms < model->set.learner.arms)

@@ -39,6 +39,8 @@ struct cop_model {
 	cop_control control;
 	cop_constant_arms constant;
 	cop_model_maker made_by;
+	cop_named_accounts named; /* by the names of set.losses */
+	cop_loss_values told;     /* of the feedback in hand */
 	/* Of the last event: waiting decisions that it ended beside its own, and whether its own waited. */
 	struct {
 		cop_bytes items; /* wire/wire_settled.h */
@@ -96,6 +98,8 @@ bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, c
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
         const double *own_p, const cop_control_split *split, const cop_wire_settled *settled);
 
+/* Who made it, where there is a control group. */
+cop_control_by cop_model_state_maker(const cop_pending_entry *entry);
 /* A waiting decision ends so: is learned of, counted and taken out, and stands among those that the event ended. */
 void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is, double now);
 /* All of a record's that gave way, or all others. Those that do not wait, or have more or fewer losses than the model

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "learn/slab.h"
+#include "online/pending_losses.h"
 #include "online/pending_owners.h"
 #include "online/pending_record.h"
 #include "online/recent_ids.h"
@@ -50,7 +51,8 @@ struct cop_pending {
 static size_t largest_record(const cop_pending_shape *shape)
 {
 	return cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros,
-	        COP_PENDING_EXTENSIONS | (shape->masks ? COP_PENDING_MASKED : 0u));
+	               COP_PENDING_EXTENSIONS | (shape->masks ? COP_PENDING_MASKED : 0u)) +
+	       cop_pending_losses_named(COP_NAMED_LOSSES_MOST);
 }
 
 cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out)
@@ -224,7 +226,8 @@ static cop_err reserve_size(cop_pending *table, const cop_pending_need *need, si
 	for (int records = 0; records < 2 && err == COP_OK; records++)
 		err = cop_slab_reserve(
 		        table->slab, cop_pending_record_size(&table->shape, need->id->length, need->x->nnz,
-		                             candidate_nnz, flags | (records != 0 ? COP_PENDING_RECORDS : 0u)));
+		                             candidate_nnz, flags | (records != 0 ? COP_PENDING_RECORDS : 0u)) +
+		                             (records != 0 ? cop_pending_losses_named(need->names) : 0));
 	return err;
 }
 
@@ -360,7 +363,8 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	if (err != COP_OK)
 		return err;
 	const unsigned flags = cop_pending_record_flags(shape, entry);
-	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->candidate.nnz, flags);
+	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->candidate.nnz, flags) +
+	              (entry->records ? cop_pending_losses_named(entry->names) : 0);
 	err = cop_slab_take(table->slab, size, handle);
 	if (err != COP_OK)
 		return err;
@@ -459,7 +463,32 @@ void cop_pending_id(const cop_pending *table, const cop_pending_entry *entry, co
 
 void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry)
 {
-	cop_pending_record_losses(record_at(table, entry->handle), entry);
+	cop_pending_losses_put(record_at(table, entry->handle), entry);
+}
+
+void cop_pending_get_named(const cop_pending *table, const cop_pending_entry *entry, cop_loss_values *out)
+{
+	cop_pending_losses_get_named(record_at(table, entry->handle), out);
+}
+
+void cop_pending_record_named(cop_pending *table, const cop_pending_entry *entry, const cop_loss_values *losses)
+{
+	cop_pending_losses_put_named(record_at(table, entry->handle), losses);
+}
+
+void cop_pending_rename(cop_pending *table, const int8_t from[COP_NAMED_LOSSES_MOST])
+{
+	for (uint32_t handle = table->oldest; handle != 0; handle = record_at(table, handle)->younger) {
+		cop_loss_values was, is = { .told = 0 };
+		cop_pending_losses_get_named(record_at(table, handle), &was);
+		for (size_t i = 0; i < COP_NAMED_LOSSES_MOST && was.told != 0; i++) {
+			bool told = from[i] >= 0 && (was.told >> from[i] & 1u) != 0;
+			is.told |= (uint32_t)told << i;
+			is.value[i] = told ? was.value[from[i]] : 0.0;
+		}
+		if (was.told != 0)
+			cop_pending_losses_put_named(record_at(table, handle), &is);
+	}
 }
 
 static void set_unheard(cop_pending *table, record *r, bool unheard)

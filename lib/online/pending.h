@@ -5,7 +5,7 @@
  * its share of the index included. While a second learner runs beside the first (online/model_shadow.h), also what that
  * one would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more;
  * where the learner wants to know which arms were eligible and some were not, a bit for each arm; of a decision that has
- * an owner 12 more. Beside the waiting
+ * an owner 12 more; where losses have names and are recorded, 8 for each name. Beside the waiting
  * ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids mixed up: one in
  * 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown one. One thread; a
  * steady load allocates nothing. */
@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "events/named_losses.h"
 #include "base/bytes.h"
 #include "base/err.h"
 #include "events/event_id.h"
@@ -59,6 +60,8 @@ typedef struct cop_pending_entry {
 	bool unheard;    /* no subscriber was given its action: no loss is no loss by default */
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
+	uint16_t names;  /* named losses (events/named_losses.h) that can be recorded, at most COP_NAMED_LOSSES_MOST */
+	uint16_t told;   /* bits: which of them were */
 	bool observed;   /* another system decided (online/model_apprentice.h); split: a baseline did */
 	bool split;      /* there was a control group (online/control.h) */
 	bool kept;       /* the baseline decided for want of allowance, not for the control group */
@@ -71,6 +74,7 @@ typedef struct cop_pending_entry {
 	cop_row candidate; /* the same, when the shape has one */
 	/* Flags of the eligible arms, NULL: all; of a found entry the table's, good until another one is looked for. */
 	const uint8_t *mask;
+	const uint8_t *named; /* to be added: its named losses as they are saved; NULL: none is told */
 } cop_pending_entry;
 
 /* With what probability the model itself would play the arm, or played it. */
@@ -109,6 +113,7 @@ typedef struct cop_pending_need {
 	bool observed;
 	const uint8_t *mask; /* as the entry's */
 	uint32_t owner;
+	uint16_t names; /* if it records */
 } cop_pending_need;
 
 /* Makes sure that the next add of such an entry finds memory. COP_ENOMEM. */
@@ -135,6 +140,11 @@ bool cop_pending_owned_oldest(cop_pending *table, uint32_t owner, cop_pending_en
 bool cop_pending_gives_way(cop_pending *table, uint32_t newcomer, bool by_bytes, cop_pending_entry *out);
 /* Writes the losses of an entry that records back. */
 void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry);
+/* The named losses of an entry that records; there, only those below its names are kept. */
+void cop_pending_get_named(const cop_pending *table, const cop_pending_entry *entry, cop_loss_values *out);
+void cop_pending_record_named(cop_pending *table, const cop_pending_entry *entry, const cop_loss_values *losses);
+/* Name i was name from[i] until now, -1: none. */
+void cop_pending_rename(cop_pending *table, const int8_t from[COP_NAMED_LOSSES_MOST]);
 /* An entry's action was given to no subscriber. */
 void cop_pending_mark_unheard(cop_pending *table, const cop_pending_entry *entry);
 /* A deferred entry's window begins: it moves to the young end. Whoever shows it has heard of it. */

@@ -8,14 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
-typedef struct losses {
-	double sum[2];
-	uint64_t count;
-} losses;
+#include "online/pending_losses.h"
 
 _Static_assert(sizeof(cop_pending_record) == 40, "the head is as small as its fields");
-
-static size_t losses_size(const cop_pending_record *r) { return r->flags & COP_PENDING_RECORDS ? sizeof(losses) : 0; }
 
 /* As it lies in the record, before its predictions. */
 typedef struct shadow_head {
@@ -48,7 +43,10 @@ static unsigned flags_of(const cop_pending_record *r)
 	       (r->id_kind & COP_PENDING_OWNED_HERE ? COP_PENDING_OWNED : 0u);
 }
 
-static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
+static uint8_t *predictions_at(const cop_pending_record *r)
+{
+	return (uint8_t *)(uintptr_t)(r + 1) + cop_pending_losses_size(r);
+}
 
 static size_t predictions_size(const cop_pending_shape *shape, unsigned flags)
 {
@@ -175,7 +173,7 @@ static void put_mask(const cop_pending_shape *shape, const cop_pending_record *r
 size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags)
 {
-	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? sizeof(losses) : 0) +
+	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? COP_PENDING_LOSSES_BYTES : 0) +
 	       predictions_size(shape, flags) + shadow_size(shape, flags) + own_size(flags) + owned_size(flags) +
 	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length +
 	       mask_size(shape->arms, flags);
@@ -288,7 +286,7 @@ void cop_pending_record_fill(
 		                     (flags & COP_PENDING_OWNED ? COP_PENDING_OWNED_HERE : 0)),
 		.id_length = id->length,
 	};
-	cop_pending_record_losses(r, entry);
+	cop_pending_losses_fill(r, entry);
 	memcpy(predictions_at(r), decision->prediction, predictions_size(shape, r->flags));
 	fill_shadow(shape, r, &entry->shadow);
 	memcpy(own_at(shape, r), &entry->own_p, own_size(r->flags));
@@ -311,14 +309,6 @@ cop_pending_owned cop_pending_record_owned(const cop_pending_shape *shape, const
 void cop_pending_record_set_owned(const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_owned *owned)
 {
 	memcpy(owned_at(shape, r), owned, owned_size(flags_of(r)));
-}
-
-void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry)
-{
-	if (!(r->flags & COP_PENDING_RECORDS))
-		return;
-	losses kept = { .sum = { entry->loss[0], entry->loss[1] }, .count = entry->losses };
-	memcpy(r + 1, &kept, sizeof kept);
 }
 
 static void view_row(const cop_pending_shape *shape, size_t d, const uint8_t *at, cop_row *x)
@@ -357,12 +347,7 @@ void cop_pending_record_view(
 		        .rev = r->rev,
 		},
 	};
-	if (out->records) {
-		losses kept;
-		memcpy(&kept, r + 1, sizeof kept);
-		memcpy(out->loss, kept.sum, sizeof out->loss);
-		out->losses = (uint32_t)kept.count;
-	}
+	cop_pending_losses_view(r, out);
 	memcpy(out->decision.prediction, predictions_at(r), predictions_size(shape, r->flags));
 	view_shadow(shape, r, &out->shadow);
 	memcpy(&out->own_p, own_at(shape, r), own_size(r->flags));
@@ -406,7 +391,7 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put_f64(bytes, r->action);
 	cop_bytes_put_u64(bytes, r->rev);
 	cop_bytes_put_u32(bytes, r->arm);
-	cop_bytes_put(bytes, r + 1, losses_size(r));
+	cop_bytes_put(bytes, r + 1, cop_pending_losses_size(r));
 	cop_bytes_put(bytes, predictions_at(r), (size_t)(owned_at(shape, r) - predictions_at(r)));
 	if (r->id_kind & COP_PENDING_OWNED_HERE)
 		cop_bytes_put_u32(bytes, cop_pending_record_owned(shape, r).owner);
@@ -481,13 +466,9 @@ static cop_err load_decision(
 	        !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 || decision->u > 1 ||
 	        (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
 		return COP_EFORMAT;
-	if (entry->records) {
-		cop_cursor_f64s(cursor, entry->loss, 2);
-		uint64_t count = cop_cursor_u64(cursor);
-		if (count > UINT32_MAX)
-			return COP_EFORMAT;
-		entry->losses = (uint32_t)count;
-	}
+	cop_err err = entry->records ? cop_pending_losses_load(cursor, entry) : COP_OK;
+	if (err != COP_OK)
+		return err;
 	cop_cursor_f32s(cursor, decision->prediction, predictions_size(shape, flags) / sizeof(float));
 	entry->refitted = (flags & COP_PENDING_REFITTED) != 0;
 	entry->observed = (flags & COP_PENDING_OBSERVED) != 0;

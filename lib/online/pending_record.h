@@ -1,6 +1,6 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
- *     head | losses (only where they are recorded) | predictions | shadow (if there was one) | own_p (only observed)
+ *     head | losses (only where they are recorded) with a number for each name | predictions | shadow (if there was one) | own_p (only observed)
  *          | owner and its chain (only owned) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
  *
  * The mask has a bit for each arm that there was when the record was filled; arms that came later were not eligible.
@@ -65,7 +65,7 @@ static inline bool cop_pending_record_is_observed(const cop_pending_record *r)
 /* Whether a record keeps that mask: the shape wants it, and it excludes an arm. */
 bool cop_pending_record_keeps(const cop_pending_shape *shape, const uint8_t *mask);
 unsigned cop_pending_record_flags(const cop_pending_shape *shape, const cop_pending_entry *entry);
-/* Bytes of a record with such an id, context, candidate (if the shape has one) and flags. */
+/* Bytes of a record with such an id, context, candidate (if the shape has one) and flags, without named losses. */
 size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags);
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r);
@@ -80,7 +80,6 @@ void cop_pending_record_fill(
 /* mask: room for the shape's arms, which the entry points to if the record is masked. */
 void cop_pending_record_view(
         const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask, cop_pending_entry *out);
-void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry);
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id);
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id);
 

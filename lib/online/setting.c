@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "events/named_losses.h"
 #include "bandit/shares.h"
 #include "base/number.h"
 
@@ -51,6 +52,10 @@ static const struct {
 	[COP_SETTING_MAYBE] = { sizeof(cop_setting_maybe), NULL, "a number" },
 	[COP_SETTING_SHARES] = { sizeof(cop_arm_shares), NULL,
 	        "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64" },
+	[COP_SETTING_WEIGHTS] = { sizeof(cop_loss_weights), NULL,
+	        "NAME or NAME=WEIGHT, each name once, of at most 31 letters, digits, '.', '_' or '-', at most 16" },
+	[COP_SETTING_RANGES] = { sizeof(cop_loss_ranges), NULL,
+	        "NAME=LOW:HIGH with LOW < HIGH, each name once, at most 16" },
 };
 
 size_t cop_setting_size(const cop_setting *option) { return kinds[option->kind].size; }
@@ -58,7 +63,8 @@ size_t cop_setting_size(const cop_setting *option) { return kinds[option->kind].
 bool cop_setting_is_list(const cop_setting *option)
 {
 	return option->kind == COP_SETTING_RANGE || option->kind == COP_SETTING_WORDS ||
-	       option->kind == COP_SETTING_SHARES;
+	       option->kind == COP_SETTING_SHARES || option->kind == COP_SETTING_WEIGHTS ||
+	       option->kind == COP_SETTING_RANGES;
 }
 
 /* ---- texts ---- */
@@ -201,6 +207,26 @@ static bool read_shares(const char *const *texts, size_t count, cop_arm_shares *
 	return true;
 }
 
+static bool read_weights(const char *const *texts, size_t count, cop_loss_weights *field, size_t *wrong)
+{
+	cop_loss_weights weights = { .count = 0 };
+	for (*wrong = 0; *wrong < count; ++*wrong)
+		if (cop_named_losses_add_weight(&weights, texts[*wrong]) != NULL)
+			return false;
+	*field = weights;
+	return true;
+}
+
+static bool read_ranges(const char *const *texts, size_t count, cop_loss_ranges *field, size_t *wrong)
+{
+	cop_loss_ranges ranges = { .count = 0 };
+	for (*wrong = 0; *wrong < count; ++*wrong)
+		if (cop_named_losses_add_range(&ranges, texts[*wrong]) != NULL)
+			return false;
+	*field = ranges;
+	return true;
+}
+
 bool cop_setting_read(const cop_setting *o, const char *const *texts, size_t count, void *base, size_t *wrong)
 {
 	void *field = (char *)base + o->offset;
@@ -211,6 +237,10 @@ bool cop_setting_read(const cop_setting *o, const char *const *texts, size_t cou
 		return read_words(o, texts, count, field, wrong);
 	case COP_SETTING_SHARES:
 		return read_shares(texts, count, field, wrong);
+	case COP_SETTING_WEIGHTS:
+		return read_weights(texts, count, field, wrong);
+	case COP_SETTING_RANGES:
+		return read_ranges(texts, count, field, wrong);
 	default:
 		*wrong = count == 0 ? 0 : count - 1;
 		return count == 1 && read_single(o, texts[0], field);
@@ -334,16 +364,44 @@ static void put_words(const cop_setting *o, const cop_setting_style *style, unsi
 	put(out, style->end);
 }
 
-static void put_shares(const cop_arm_shares *shares, const cop_setting_style *style, cop_bytes *out)
+/* Item i of a list of named values as text. */
+typedef void put_item(const void *list, size_t i, char *out);
+#define ITEM (COP_NAMED_LOSSES_NAME + 2 * COP_NUMBER_ROOM)
+
+static void share_text(const void *list, size_t i, char *out)
 {
-	char text[COP_NUMBER_ROOM + 16];
-	if (shares->count == 0) {
+	const cop_arm_shares *shares = list;
+	int used = snprintf(out, ITEM, "%" PRIu32 "=", shares->arm[i]);
+	(void)cop_number_format(shares->share[i], out + used);
+}
+
+static void weight_text(const void *list, size_t i, char *out)
+{
+	const cop_loss_weights *weights = list;
+	bool named = weights->weight[i] == 0.0;
+	int used = snprintf(out, ITEM, "%s%s", weights->name[i], named ? "" : "=");
+	if (!named)
+		(void)cop_number_format(weights->weight[i], out + used);
+}
+
+static void range_text(const void *list, size_t i, char *out)
+{
+	char low[COP_NUMBER_ROOM], high[COP_NUMBER_ROOM];
+	const cop_loss_ranges *ranges = list;
+	(void)cop_number_format(ranges->low[i], low);
+	(void)cop_number_format(ranges->high[i], high);
+	(void)snprintf(out, ITEM, "%s=%s:%s", ranges->name[i], low, high);
+}
+
+static void put_items(const void *list, uint64_t count, put_item *item, const cop_setting_style *style, cop_bytes *out)
+{
+	char text[ITEM];
+	if (count == 0) {
 		put(out, style->quotes ? "{ }" : "");
 		return;
 	}
-	for (size_t i = 0; i < shares->count; i++) {
-		int used = snprintf(text, sizeof text, "%" PRIu32 "=", shares->arm[i]);
-		(void)cop_number_format(shares->share[i], text + used);
+	for (size_t i = 0; i < count; i++) {
+		item(list, i, text);
 		put(out, i == 0 ? style->begin : style->between);
 		put_text(out, style, text);
 	}
@@ -395,7 +453,13 @@ void cop_setting_print(const cop_setting *o, const cop_setting_style *style, con
 		put_number(out, style, *(const double *)field);
 		return;
 	case COP_SETTING_SHARES:
-		put_shares(field, style, out);
+		put_items(field, ((const cop_arm_shares *)field)->count, share_text, style, out);
+		return;
+	case COP_SETTING_WEIGHTS:
+		put_items(field, ((const cop_loss_weights *)field)->count, weight_text, style, out);
+		return;
+	case COP_SETTING_RANGES:
+		put_items(field, ((const cop_loss_ranges *)field)->count, range_text, style, out);
 		return;
 	case COP_SETTING_FLAG:
 	case COP_SETTING_UNLESS:

@@ -26,6 +26,8 @@ typedef enum cop_setting_kind {
 	COP_SETTING_RANGE,   /* double[2] in [low, high], the first one less */
 	COP_SETTING_MAYBE,   /* cop_setting_maybe: one of words, or a number in [low, high] */
 	COP_SETTING_SHARES,  /* cop_arm_shares, ARM=SHARE each; none: not printed */
+	COP_SETTING_WEIGHTS, /* cop_loss_weights, NAME=WEIGHT each; none: not printed */
+	COP_SETTING_RANGES,  /* cop_loss_ranges, NAME=LOW:HIGH each; none: not printed */
 	COP_SETTING_OTHER    /* from here on: for the table's owner to read and print */
 } cop_setting_kind;
 
@@ -56,7 +58,7 @@ typedef struct cop_setting {
 #define COP_SETTING_IS_ARMED 16u /* its values are of arms, which may have names */
 #define COP_SETTING_IS_SAVED 4u  /* a model that begins with saved state has the saved value */
 
-/* Options of more than one value: ranges, words, shares. */
+/* Options of more than one value: ranges, words, shares, named losses. */
 bool cop_setting_is_list(const cop_setting *option);
 /* Reads `count` texts into the field. False: a text is not allowed, *wrong is its place (count: too few), and the field
  * is as it was. Contract: the kind is below COP_SETTING_OTHER. */

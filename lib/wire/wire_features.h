@@ -9,6 +9,7 @@
 #ifndef COP_WIRE_WIRE_FEATURES_H
 #define COP_WIRE_WIRE_FEATURES_H
 
+#include "events/named_losses.h"
 #include "base/name_table.h"
 #include "linalg/row.h"
 #include "wire/wire_code.h"
@@ -26,7 +27,8 @@ typedef struct cop_wire_shape {
 	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */
 	bool apprentice;           /* an existing system decides: contexts carry its a and p, unknown keys otherwise */
 	bool caller; /* what the caller would play is needed: its a, and its p unless that is 1; not of an apprentice */
-	cop_wire_naming *naming; /* kept: of this dimension, for so many candidates; NULL: none */
+	const cop_named_losses *named; /* kept: names of losses, which feedback must have then; NULL: they have none */
+	cop_wire_naming *naming;       /* kept: of this dimension, for so many candidates; NULL: none */
 	cop_wire_naming
 	        *candidate_naming;       /* kept: dense, of candidates; NULL: naming's columns, if theirs are as many */
 	const cop_name_table *arm_names; /* kept: tag 0, a name's number is the arm's; NULL: arms have no names */

@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "wire/wire_named.h"
 #include "wire/wire_put.h"
 
-enum { ID, LOSS, X, C, A, P, Y, UNIT, SRC, N, SEQ, KEYS };
+enum { ID, LOSS, LOSSES, X, C, A, P, Y, UNIT, SRC, N, SEQ, KEYS };
 
-static const char *const names[KEYS] = { "id", "loss", "x", "c", "a", "p", "y", "unit", "src", "n", "seq" };
+static const char *const names[KEYS] = { "id", "loss", "losses", "x", "c", "a", "p", "y", "unit", "src", "n", "seq" };
 
 static cop_err read_pair(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
 {
@@ -45,6 +46,27 @@ static cop_err read_loss(
 		        out->losses == 1 ? "one number" : "two numbers",
 		        shape->losses == 1 ? "one number" : "an array of two numbers, one for each probe");
 	return COP_OK;
+}
+
+static cop_err refuse_loss(const cop_wire_shape *shape, cop_wire_fault *fault)
+{
+	char list[120];
+	cop_wire_named_list(&shape->named->weights, list, sizeof list);
+	return cop_wire_fault_set(fault, COP_WIRE_BAD_LOSS,
+	        "loss: losses of this model have names, expected losses, a map, and no loss: %s", list);
+}
+
+/* Their weighted sum is the loss. */
+static cop_err read_losses(
+        cop_wire_cursor *cursor, const cop_wire_shape *shape, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	if (shape->named == NULL)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_LOSS, "losses: those of this model have no names, expected loss alone");
+	cop_err err = cop_wire_named_decode(cursor, shape->named, &out->named, fault);
+	out->loss[0] = cop_named_losses_weigh(shape->named, &out->named);
+	out->losses = 1;
+	return err;
 }
 
 static cop_err read_a(
@@ -107,7 +129,9 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 	case ID:
 		return cop_wire_read_id(cursor, &out->id, fault);
 	case LOSS:
-		return read_loss(cursor, shape, out, fault);
+		return shape->named != NULL ? refuse_loss(shape, fault) : read_loss(cursor, shape, out, fault);
+	case LOSSES:
+		return read_losses(cursor, shape, out, fault);
 	case X:
 		return read_x(cursor, r, fault);
 	case C:
@@ -147,7 +171,7 @@ static cop_err decode(
 	}
 	if (err != COP_EEND && err != COP_OK)
 		return err;
-	uint32_t need = 1U << ID | 1U << LOSS;
+	uint32_t need = 1U << ID | (shape->named != NULL ? 1U << LOSSES : 1U << LOSS);
 	if (out->has_x && shape->max_candidates != 0)
 		need |= 1U << C | 1U << P;
 	else if (out->has_x)

@@ -1,5 +1,5 @@
 /* wire/wire_feedback.h: a feedback `{id, loss, x?, c?, a?, p?, y?, unit?, src?, n?, seq?}`, the body of
- * feedback and of feedback streams.
+ * feedback and of feedback streams. Of a model whose losses have names, `losses` in place of `loss`.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
 #ifndef COP_WIRE_WIRE_FEEDBACK_H
@@ -9,12 +9,13 @@
 
 typedef struct cop_wire_feedback {
 	cop_event_id id;
-	double loss[2];    /* two-point: at y + delta u, at y - delta u */
-	unsigned losses;   /* 1 or 2 */
-	bool has_x;        /* then the feedback is self-contained: a and p, or y, are there too */
-	cop_row x;         /* decoded: a view of the workspace */
-	bool has_c;        /* models that rank: the played candidate's features */
-	cop_row candidate; /* decoded: a view of the workspace */
+	double loss[2];        /* two-point: at y + delta u, at y - delta u */
+	unsigned losses;       /* 1 or 2 */
+	cop_loss_values named; /* those by the names of the shape; loss[0] is their weighted sum */
+	bool has_x;            /* then the feedback is self-contained: a and p, or y, are there too */
+	cop_row x;             /* decoded: a view of the workspace */
+	bool has_c;            /* models that rank: the played candidate's features */
+	cop_row candidate;     /* decoded: a view of the workspace */
 	bool has_a;
 	size_t a; /* below arms, or max_candidates */
 	bool has_p;
@@ -26,7 +27,7 @@ typedef struct cop_wire_feedback {
 	cop_wire_seq seq;
 } cop_wire_feedback;
 
-/* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `loss` are needed, and with `x` also
+/* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `loss` (or `losses`) are needed, and with `x` also
  * `a` and `p` (a model with arms), `c` and `p` (one that ranks) or `y` (one with values). Whether the loss lies in the
  * model's range is not looked at. On error *out is undefined and the fault (NULL allowed) says what is wrong: errors of
  * cop_wire_features_read for `x` and `c`; COP_EINVAL or COP_ENONFINITE (bad_loss) for `loss`; COP_EFORMAT (bad_request)
@@ -34,7 +35,7 @@ typedef struct cop_wire_feedback {
 COP_CHECK cop_err cop_wire_feedback_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_feedback *out, cop_wire_fault *fault);
 
-/* Appends the feedback as one map; what is not set is left out. Failure: bytes->err. */
+/* Appends the feedback as one map; what is not set is left out, and named losses too. Failure: bytes->err. */
 void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, cop_wire_form form);
 
 #endif

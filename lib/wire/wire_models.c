@@ -28,12 +28,13 @@ enum {
 	REWARD,
 	WINDOW,
 	DEFAULT,
+	NAMED,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "name", "learner", "features", "bits", "max_nonzeros", "arms",
 	"max_candidates", "candidate_features", "losses", "loss_range", "value_range", "delta", "reward",
-	"reward_window", "default_loss" };
+	"reward_window", "default_loss", "named" };
 
 static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum", "first" };
 
@@ -78,6 +79,21 @@ static void put_actions(cop_bytes *bytes, const cop_wire_model *model)
 	cop_wire_put_key_double(bytes, names[DELTA], model->delta);
 }
 
+static void put_named(cop_bytes *bytes, const cop_named_losses *losses)
+{
+	cop_wire_put_text(bytes, names[NAMED]);
+	cop_wire_put_map(bytes, (size_t)losses->weights.count);
+	for (size_t i = 0; i < losses->weights.count; i++) {
+		double low, high;
+		cop_named_losses_range(losses, i, &low, &high);
+		cop_wire_put_text(bytes, losses->weights.name[i]);
+		cop_wire_put_array(bytes, 3);
+		cop_wire_put_double(bytes, losses->weights.weight[i]);
+		cop_wire_put_double(bytes, low);
+		cop_wire_put_double(bytes, high);
+	}
+}
+
 static void put_model(cop_bytes *bytes, const cop_wire_model *model)
 {
 	size_t map = cop_wire_put_map_open(bytes);
@@ -93,6 +109,8 @@ static void put_model(cop_bytes *bytes, const cop_wire_model *model)
 	cop_wire_put_key_double(bytes, names[WINDOW], model->reward_window);
 	if (model->has_default_loss)
 		cop_wire_put_key_double(bytes, names[DEFAULT], model->default_loss);
+	if (model->named.put != NULL)
+		put_named(bytes, model->named.put);
 	cop_wire_put_map_close(bytes, map);
 }
 
@@ -184,6 +202,46 @@ static cop_err read_reward(cop_wire_cursor *cursor, cop_wire_reward *out)
 	return COP_EFORMAT;
 }
 
+/* One name with its weight and range, behind those of `out`. */
+static cop_err read_named_loss(cop_wire_cursor *cursor, cop_named_losses *out)
+{
+	const char *name;
+	size_t length, count = 0;
+	double number[3] = { 0.0 };
+	cop_err err = cop_wire_cursor_string(cursor, &name, &length);
+	if (err == COP_OK)
+		err = cop_wire_cursor_array(cursor, &count);
+	if (err == COP_OK && count != 3)
+		err = COP_EFORMAT;
+	for (size_t i = 0; i < 3 && err == COP_OK; i++)
+		err = cop_wire_cursor_double(cursor, &number[i]);
+	if (err == COP_OK &&
+	        (cop_named_losses_put_weight(&out->weights, name, length, number[0]) != NULL ||
+	                cop_named_losses_put_range(&out->ranges, name, length, number[1], number[2]) != NULL))
+		err = COP_EFORMAT;
+	return err;
+}
+
+static cop_err read_named(cop_wire_cursor *cursor, cop_wire_model_losses *out)
+{
+	cop_named_losses losses = { .weights.count = 0 };
+	cop_err err = cop_wire_cursor_map(cursor, &out->count);
+	out->pairs = *cursor;
+	for (size_t i = 0; i < out->count && err == COP_OK; i++)
+		err = read_named_loss(cursor, &losses);
+	return err;
+}
+
+void cop_wire_models_losses(const cop_wire_model *model, cop_named_losses *out)
+{
+	cop_wire_cursor cursor = model->named.pairs;
+	*out = (cop_named_losses){ .weights.count = 0 };
+	for (size_t i = 0; i < model->named.count; i++) {
+		cop_err err = read_named_loss(&cursor, out);
+		COP_ASSERT(err == COP_OK); /* it was checked */
+	}
+}
+
 static cop_err read_field(cop_wire_cursor *cursor, unsigned which, cop_wire_model *out)
 {
 	switch (which) {
@@ -215,6 +273,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, cop_wire_mode
 		return read_reward(cursor, &out->reward);
 	case WINDOW:
 		return read_positive(cursor, &out->reward_window);
+	case NAMED:
+		return read_named(cursor, &out->named);
 	default:
 		out->has_default_loss = true;
 		return cop_wire_cursor_double(cursor, &out->default_loss);

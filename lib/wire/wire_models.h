@@ -21,6 +21,13 @@ typedef enum cop_wire_reward {
 	COP_WIRE_REWARD_COUNT
 } cop_wire_reward;
 
+/* Names of losses, [weight, low, high] of each. */
+typedef struct cop_wire_model_losses {
+	const cop_named_losses *put; /* to be put; NULL: none */
+	cop_wire_cursor pairs;       /* read: checked, behind the map's head */
+	size_t count;
+} cop_wire_model_losses;
+
 typedef struct cop_wire_model {
 	const char *name, *learner; /* borrowed, not terminated */
 	size_t name_length, learner_length;
@@ -38,6 +45,7 @@ typedef struct cop_wire_model {
 	double reward_window; /* seconds, > 0 */
 	bool has_default_loss;
 	double default_loss;
+	cop_wire_model_losses named; /* count 0: losses have no names */
 } cop_wire_model;
 
 /* Appends the set, as many models from the first on as fit into `room` bytes (at least 64); returns how many those are.
@@ -56,6 +64,8 @@ COP_CHECK cop_err cop_wire_models_open(cop_wire_models *models, const void *data
 /* The next one. COP_EEND: there is none. COP_EFORMAT: as above; then the set cannot be read on. */
 COP_CHECK cop_err cop_wire_models_next(cop_wire_models *models, cop_wire_model *out, cop_wire_fault *fault);
 
+/* The named losses of a model that was read. */
+void cop_wire_models_losses(const cop_wire_model *model, cop_named_losses *out);
 /* What its contexts and losses are checked against. */
 void cop_wire_models_shape(const cop_wire_model *model, cop_wire_shape *shape);
 /* Whether events of both may stand side by side: the same contexts, actions, losses. */

@@ -34,11 +34,12 @@ enum {
 	OWNER,
 	SPLIT,
 	UNIT,
+	NAMED,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -140,6 +141,10 @@ static void put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_array(bytes, r->losses);
 	for (unsigned i = 0; i < r->losses; i++)
 		cop_wire_put_double(bytes, r->loss[i]);
+	if (r->named.count > 0) {
+		cop_wire_put_text(bytes, "l");
+		cop_wire_named_put(bytes, &r->named);
+	}
 	cop_wire_put_key_unsigned(bytes, "r", r->result);
 	if (r->joined)
 		cop_wire_put_key_bool(bytes, "j", true);
@@ -372,6 +377,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, read_predictions(cursor, out), names[which]);
 	case LOSS:
 		return bad(keys->fault, read_loss(cursor, out), names[which]);
+	case NAMED:
+		return bad(keys->fault, cop_wire_named_read(cursor, &out->named), names[which]);
 	case TEXT:
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
 	case SPLIT:

@@ -81,6 +81,7 @@ typedef struct cop_wire_record {
 	unsigned predictions;
 	double loss[2]; /* feedback, as sent */
 	unsigned losses;
+	cop_wire_named named;   /* feedback: its named losses, of which `loss` is the weighted sum; count 0: none */
 	cop_wire_result result; /* feedback, activation */
 	bool joined;            /* self-contained feedback: its decision waited, with this action, and was learned of */
 	cop_wire_settled settled; /* decision, feedback, activation, expiry, forgotten */

@@ -20,11 +20,14 @@ bool cop_wire_settled_gave_way(cop_wire_outcome outcome)
 
 void cop_wire_settled_add(cop_bytes *bytes, const cop_wire_settlement *settlement)
 {
-	cop_wire_put_array(bytes, 2 + settlement->losses);
+	bool named = settlement->named.count > 0;
+	cop_wire_put_array(bytes, 2 + settlement->losses + named);
 	cop_wire_id_put(bytes, &settlement->id);
 	cop_wire_put_unsigned(bytes, settlement->outcome);
 	for (unsigned i = 0; i < settlement->losses; i++)
 		cop_wire_put_double(bytes, settlement->loss[i]);
+	if (named)
+		cop_wire_named_put(bytes, &settlement->named);
 }
 
 void cop_wire_settled_put(cop_bytes *bytes, const cop_wire_settled *settled)
@@ -36,13 +39,30 @@ void cop_wire_settled_put(cop_bytes *bytes, const cop_wire_settled *settled)
 		cop_wire_put_raw(bytes, settled->items, settled->length);
 }
 
+/* What stands behind id and outcome: `count` elements. */
+static cop_err read_losses(cop_wire_cursor *cursor, size_t count, cop_wire_settlement *out)
+{
+	cop_err err = COP_OK;
+	out->losses = 0;
+	out->loss[0] = out->loss[1] = 0.0;
+	out->named = (cop_wire_named){ .count = 0 };
+	for (size_t i = 0; i < count && err == COP_OK; i++) {
+		bool named = i > 0 && i + 1 == count && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_MAP;
+		if (named)
+			err = cop_wire_named_read(cursor, &out->named);
+		else
+			err = out->losses < 2 ? cop_wire_cursor_double(cursor, &out->loss[out->losses++]) : COP_EFORMAT;
+	}
+	return err;
+}
+
 static cop_err read_item(cop_wire_cursor *cursor, cop_wire_settlement *out)
 {
 	size_t count = 0;
 	uint64_t outcome = 0;
 	cop_err err = cop_wire_cursor_array(cursor, &count);
 	if (err == COP_OK)
-		err = count < 2 || count > 4 ? COP_EFORMAT : cop_wire_read_id(cursor, &out->id, NULL);
+		err = count < 2 || count > 5 ? COP_EFORMAT : cop_wire_read_id(cursor, &out->id, NULL);
 	if (err == COP_OK)
 		err = cop_wire_cursor_unsigned(cursor, &outcome);
 	if (err == COP_OK && outcome >= COP_WIRE_OUTCOMES)
@@ -50,10 +70,7 @@ static cop_err read_item(cop_wire_cursor *cursor, cop_wire_settlement *out)
 	if (err != COP_OK)
 		return err;
 	out->outcome = (cop_wire_outcome)outcome;
-	out->losses = (unsigned)count - 2;
-	out->loss[0] = out->loss[1] = 0.0;
-	for (unsigned i = 0; i < out->losses && err == COP_OK; i++)
-		err = cop_wire_cursor_double(cursor, &out->loss[i]);
+	err = read_losses(cursor, count - 2, out);
 	return err == COP_OK && (out->losses > 0) != cop_wire_settled_learned(out->outcome) ? COP_EFORMAT : err;
 }
 

@@ -1,6 +1,7 @@
 /* wire/wire_settled.h: waiting decisions that a journal record ended beside the one that it is of, and how.
  *
- * An array of [id, outcome] or [id, outcome, loss] or [id, outcome, loss, loss], in the order in which they ended; what
+ * An array of [id, outcome] or [id, outcome, loss] or [id, outcome, loss, loss], perhaps with a map of named losses behind
+ * the last loss, in the order in which they ended; what
  * ended is exactly what is listed, so that whoever reads a journal needs no rule of its own. Losses are those that were
  * learned, in the model's loss_range. No state: any thread. */
 #ifndef COP_WIRE_WIRE_SETTLED_H
@@ -9,6 +10,7 @@
 #include "base/bytes.h"
 #include "events/event_id.h"
 #include "wire/wire_cursor.h"
+#include "wire/wire_named.h"
 
 typedef enum cop_wire_outcome {
 	COP_WIRE_OUTCOME_RECORDED = 0,    /* the window ended: the losses recorded until then were learned */
@@ -24,7 +26,8 @@ typedef struct cop_wire_settlement {
 	cop_event_id id;
 	cop_wire_outcome outcome;
 	double loss[2];
-	unsigned losses; /* of them that are there: 0 when nothing was learned */
+	unsigned losses;      /* of them that are there: 0 when nothing was learned */
+	cop_wire_named named; /* borrowed; count 0: none */
 } cop_wire_settlement;
 
 /* Whether the decision ended with a loss, and whether it gave way at a bound. */

@@ -47,7 +47,8 @@ def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
     one.write_config(
         model(reward_window="1h") + section("sockets", sockets) +
         model("r", learner="rank", arms=None, trees=None, height=None, features=0, max_candidates=4) +
-        model("v", learner="value") + model("h", holdout=0.99, baseline=2) + model("t", apprentice=True, arm_names=str(tmp_path / "arms")))
+        model("v", learner="value") + model("h", holdout=0.99, baseline=2) +
+        model("s", losses=["click=1", "seconds"]) + model("t", apprentice=True, arm_names=str(tmp_path / "arms")))
     one.start()
     lines = run(prefix, program, *(one.ipc(name) for name in names)).splitlines()
     said = dict(line.split(": ", 1) for line in lines if ": " in line)
@@ -57,12 +58,17 @@ def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
     assert said["named"] == "dear 1" and said["caller"] == "straight on 2 0.5"
     assert said["held"] == "1 2 1" and said["unit"].startswith("error 1, unit: of 0 bytes")
     assert re.match(r"error 5, bad_features: x: got 2 values, expected 3", said["shape"])
+    assert (said["losses"], said["begun"].split(": ")[-1]) == ("4", "0")
+    assert "have no names" in said["unknown loss"] and "losses: click: missing" in said["no losses"]
+    assert said["nameless"].startswith("error 1, losses: no name")
+    assert [x["losses"] for x in one.client().model("s")["losses"]] == [2, 2]
     assert re.match(r"error 5, unknown_model: ", said["model"]) and re.match(r"error 1, id: of 0 bytes", said["id"])
     assert re.match(r"error 5, bad_request: id: no such decision", said["waits"])
     assert said["endpoint"].startswith("error 1, nowhere: ") and said["keys"].startswith("error 1, key and server_key")
     assert said["file"].startswith("error 3, missing") and said["timeout"].startswith("error 4, no answer in time")
     assert said["many"] == "400" and said["streamed"] == "200" and said["no more"].startswith("error 4, ")
     wait_for(lambda: one.client().model()["learned"] == 401, "the streamed feedback")
+    wait_for(lambda: one.client().model("s")["feedback_stream"]["received"] == 1, "the streamed named losses")
     state = one.client().model()
     assert state["contexts"]["lost"] == state["feedback_stream"]["lost"] == 0
     assert state["contexts"]["received"] == state["feedback_stream"]["received"] == 200

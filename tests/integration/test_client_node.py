@@ -48,7 +48,7 @@ def test_client_of_a_live_daemon(daemon, client):
     one.write_config(
         model(unheard_age="1h") + section("sockets", sockets) +
         model("r", learner="rank", arms=None, trees=None, height=None, features=0, max_candidates=4) +
-        model("h", holdout=0.5))
+        model("h", holdout=0.5) + model("s", losses=["click=1", "seconds"]))
     one.start()
     variables = {f"COPPICE_{name.upper()}": address for name, address in addresses.items()}
     output = run(client, "node", "--test", "test/live.test.js", **variables)

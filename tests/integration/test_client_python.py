@@ -77,6 +77,19 @@ def test_control_group_by_unit(daemon, client):
     assert all(ours.decide("m", [2, 1, 0], unit=unit, observed=(2, 0.5)).by == made[unit].by for unit in made)
 
 
+def test_named_losses(daemon, client):
+    one = daemon(model(losses=["click=1", "revenue=-0.02"], loss_ranges=["revenue=0:50"], loss_range=[-1, 1]))
+    ours = client(one)
+    action = ours.decide("m", [0, 1, 2])
+    assert ours.feedback("m", action.id, {"click": 1, "revenue": 25.5}).result == "applied"
+    assert ours.feedback("m", "elsewhere", {"revenue": 0, "click": 0}, x=[0, 1, 2], a=1, p=0.5).result == "applied"
+    assert [x["mean_loss"] for x in ours.status("m")["models"][0]["losses"]] == [0.5, 12.75]
+    with pytest.raises(coppice.BadLoss, match="losses: revenue: missing"):
+        ours.feedback("m", "x", {"click": 1})
+    with pytest.raises(coppice.BadLoss, match="losses of this model have names"):
+        ours.feedback("m", "x", 0.5)
+
+
 def test_arms_by_name(daemon, client, tmp_path):
     names = tmp_path / "arms.txt"
     names.write_text("left\nmiddle\nright\n")

@@ -30,12 +30,26 @@ static bool wanted(const cop_journal_request *r, const cop_journal_record *recor
 	       (r->unit == NULL || cop_journal_view_id_is(&view->unit, r->unit));
 }
 
+static void print_named(const cop_journal_view *view)
+{
+	cop_wire_named rest = view->named;
+	const char *name;
+	size_t length;
+	double value;
+	while (cop_wire_named_next(&rest, &name, &length, &value)) {
+		char clean[3 * COP_NAMED_LOSSES_NAME + 1];
+		cop_wire_text_clean(clean, sizeof clean, name, length);
+		(void)printf(" %s=%.6g", clean, value);
+	}
+}
+
 static void print_notes(const cop_journal_view *view)
 {
 	char unit[COP_JOURNAL_VIEW_ID];
 	cop_journal_view_id(&view->unit, unit);
 	if (view->unit.kind != 0)
 		(void)printf(" unit=%s", unit);
+	print_named(view);
 	if (view->deferred)
 		(void)fputs(" deferred", stdout);
 	if (view->has_own)

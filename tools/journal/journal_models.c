@@ -6,6 +6,7 @@
 #include "journal_verb.h"
 #include "wire/wire_code.h"
 #include "wire/wire_models.h"
+#include "wire/wire_named.h"
 
 /* False: what is damaged or foreign shows none. */
 static bool open_set(cop_wire_models *set, const uint8_t *model_set, size_t length)
@@ -57,9 +58,21 @@ bool cop_journal_verb_find_model(
 	return false;
 }
 
+/* " of click, revenue", as far as they fit. */
+static void name_losses(const cop_wire_model *m, char *out, size_t size)
+{
+	cop_named_losses losses;
+	if (m->named.count == 0)
+		return;
+	cop_wire_models_losses(m, &losses);
+	int used = snprintf(out, size, " of ");
+	cop_wire_named_list(&losses.weights, out + used, size - (size_t)used);
+}
+
 void cop_journal_verb_model_text(const cop_wire_model *m, char *out, size_t size)
 {
-	char learner[3 * COP_WIRE_MODEL_NAME + 1], context[80], action[120], of[40] = "", ending[64] = "";
+	char learner[3 * COP_WIRE_MODEL_NAME + 1], context[80], action[120], of[40] = "", ending[64] = "",
+	                                                                     named[200] = "";
 	cop_wire_text_clean(learner, sizeof learner, m->learner, m->learner_length);
 	if (m->features != 0)
 		(void)snprintf(context, sizeof context, "%zu features", m->features);
@@ -76,8 +89,10 @@ void cop_journal_verb_model_text(const cop_wire_model *m, char *out, size_t size
 		        m->value_range[1], m->losses, m->losses == 1 ? "" : "es");
 	if (m->has_default_loss)
 		(void)snprintf(ending, sizeof ending, ", else loss %g", m->default_loss);
-	(void)snprintf(out, size, "%s, %s, %s, loss %g to %g, %s reward within %g s%s", learner, context, action,
-	        m->loss_range[0], m->loss_range[1], cop_wire_models_reward_text(m->reward), m->reward_window, ending);
+	name_losses(m, named, sizeof named);
+	(void)snprintf(out, size, "%s, %s, %s, loss %g to %g%s, %s reward within %g s%s", learner, context, action,
+	        m->loss_range[0], m->loss_range[1], named, cop_wire_models_reward_text(m->reward), m->reward_window,
+	        ending);
 }
 
 static void put_range(cop_json_writer *json, const char *key, const double range[2])
@@ -86,6 +101,22 @@ static void put_range(cop_json_writer *json, const char *key, const double range
 	cop_json_number(json, range[0]);
 	cop_json_number(json, range[1]);
 	cop_json_end_array(json);
+}
+
+/* {NAME: {weight, range}} */
+static void put_named(cop_json_writer *json, const cop_wire_model *m)
+{
+	cop_named_losses losses;
+	cop_wire_models_losses(m, &losses);
+	cop_json_put_object(json, "named");
+	for (size_t i = 0; i < losses.weights.count; i++) {
+		const double range[2] = { losses.ranges.low[i], losses.ranges.high[i] };
+		cop_json_put_object(json, losses.weights.name[i]);
+		cop_json_put_number(json, "weight", losses.weights.weight[i]);
+		put_range(json, "range", range);
+		cop_json_end_object(json);
+	}
+	cop_json_end_object(json);
 }
 
 void cop_journal_verb_json_model(cop_json_writer *json, const cop_wire_model *m)
@@ -117,4 +148,6 @@ void cop_journal_verb_json_model(cop_json_writer *json, const cop_wire_model *m)
 		cop_json_key(json, "default_loss");
 		cop_json_number(json, m->default_loss);
 	}
+	if (m->named.count > 0)
+		put_named(json, m);
 }

@@ -65,6 +65,8 @@ static cop_err read_field(cop_wire_cursor *cursor, const char *key, size_t lengt
 		return read_number(cursor, &out->value, &out->has_value);
 	if (is_key(key, length, "loss"))
 		return read_losses(cursor, out);
+	if (is_key(key, length, "l"))
+		return cop_wire_named_read(cursor, &out->named);
 	if (is_key(key, length, "defer"))
 		return cop_wire_cursor_bool(cursor, &out->deferred);
 	if (is_key(key, length, "a")) {

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "events/event_id.h"
 #include "store/journal_segment.h"
+#include "wire/wire_named.h"
 
 #define COP_JOURNAL_VIEW_TIME 40  /* room for a time */
 #define COP_JOURNAL_VIEW_ID   200 /* room for an id */
@@ -33,6 +34,7 @@ typedef struct cop_journal_view {
 	bool split; /* there was a control group */
 	double loss[2];
 	unsigned losses;
+	cop_wire_named named; /* losses; borrowed */
 	uint64_t count;
 	bool deferred;
 	bool has_text;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "evaluate/offpolicy.h"
 #include "tools/common/command.h"
 
@@ -22,6 +23,8 @@ static const char usage_text[] = "usage: coppice replay --format vw|dsjson|csv|j
                                  "                       their own (default: scanned)\n"
                                  "  --loss-range L,H     costs lie in here (default: scanned; 0,1 when all fit,\n"
                                  "                       else least and most)\n"
+                                 "  --loss NAME[=W],...  journal: the cost is this named loss, or the sum of weight\n"
+                                 "                       times loss (default: what was learned)\n"
                                  "  --max-nonzeros N     hashed: most features of an event (default: scanned, at\n"
                                  "                       least 1024)\n"
                                  "  --columns FILE       dense: the columns, a name a line, as --save writes them\n"
@@ -102,6 +105,7 @@ enum {
 	INTERVAL,
 	PROGRESS,
 	COLUMNS,
+	LOSS,
 	SAVE,
 	RESUME,
 	DUMP,
@@ -117,6 +121,7 @@ static const struct option own_options[] = {
 	{ "arms", required_argument, NULL, ARMS },
 	{ "candidates", required_argument, NULL, CANDIDATES },
 	{ "loss-range", required_argument, NULL, LOSS_RANGE },
+	{ "loss", required_argument, NULL, LOSS },
 	{ "max-nonzeros", required_argument, NULL, MAX_NONZEROS },
 	{ "columns", required_argument, NULL, COLUMNS },
 	{ "seed", required_argument, NULL, SEED },
@@ -224,6 +229,27 @@ static bool read_method(cop_replay_options *o, const char *text)
 	return cop_command_word(NAME, "--interval", text, names, &place);
 }
 
+/* "NAME" or "NAME=WEIGHT,..."; a name alone counts once. */
+static bool read_losses(cop_replay_options *o, const char *text)
+{
+	char part[COP_NAMED_LOSSES_NAME + COP_NUMBER_ROOM];
+	for (const char *at = text;; at++) {
+		size_t length = strcspn(at, ",");
+		bool named = memchr(at, '=', length) == NULL;
+		int size = snprintf(part, sizeof part, "%.*s%s", (int)length, at, named ? "=1" : "");
+		const char *wrong = size < 0 || (size_t)size >= sizeof part
+		                            ? "expected shorter names and numbers"
+		                            : cop_named_losses_add_weight(&o->losses, part);
+		if (wrong != NULL) {
+			cop_command_complain(NAME, "--loss: '%s' given, %s", text, wrong);
+			return false;
+		}
+		at += length;
+		if (*at == '\0')
+			return true;
+	}
+}
+
 static bool read_progress(cop_replay_options *o, const char *text)
 {
 	o->has_progress = true;
@@ -260,6 +286,8 @@ static bool read_other_option(reading *r, int option, const char *text)
 		return true;
 	case INTERVAL:
 		return read_method(o, text);
+	case LOSS:
+		return read_losses(o, text);
 	case PROGRESS:
 		return read_progress(o, text);
 	case ASK:
@@ -343,6 +371,7 @@ static const char *find_fault(const reading *r, char text[COP_LEARNER_WRONG_ROOM
 	} faults[] = {
 		{ o->model != NULL && o->live == NULL && !journal,
 		        "--model goes with --live, or with --format journal" },
+		{ o->losses.count > 0 && !journal, "--loss goes with --format journal" },
 		{ o->live != NULL && o->model == NULL, "--live needs --model NAME" },
 		{ o->ask && o->live == NULL, "--ask goes with --live" },
 		{ is_given(r, FIRST_ID) && o->live == NULL, "--first-id goes with --live" },

@@ -28,6 +28,7 @@ struct cop_replay_options {
 	cop_reader_options reader;
 	cop_learner_options learner;
 	size_t arms, candidates, max_nonzeros; /* 0: not given */
+	cop_loss_weights losses;               /* of a journal's named ones, the cost; count 0: what was learned */
 	bool has_range;
 	double low, high;
 	uint64_t seed, events, passes, skip, threads;

@@ -19,6 +19,7 @@ cop_err cop_replay_reader_open(
 		.unanswered = true,
 		.leave_held = true,
 		.bins = COP_BINS,
+		.losses = options->losses,
 		.skip = options->reader.skip,
 	};
 	if (!cop_replay_is_journal(options))
@@ -114,8 +115,8 @@ cop_err cop_replay_journal_shape(
 		.values = model->values,
 		.arms = model->values ? COP_BINS : model->arms,
 		.entries = model->max_nonzeros,
-		.low = model->loss_range[0],
-		.high = model->loss_range[1],
+		.low = model->cost_range[0],
+		.high = model->cost_range[1],
 	};
 	cop_err err = cop_feature_space_new(&settings, space, diag);
 	if (err == COP_OK && settings.dense)

@@ -1,5 +1,6 @@
 /* Every function once against a live daemon with the models m (arms = 3, features = 3), r (ranks, features = 0) and v
- * (values, features = 3, feedback = two) and h (as m, holdout = 0.99, baseline = 2), which a line for each reports.
+ * (values, features = 3, feedback = two), h (as m, holdout = 0.99, baseline = 2) and s (as m, losses click, weight 1, and
+ * seconds), which a line for each reports.
  *
  *     calls REQUESTS CONTEXTS FEEDBACK ACTIONS */
 #include <stdio.h>
@@ -79,13 +80,25 @@ static void others(coppice_client *c)
 	check("named", coppice_client_decide(c, "r", coppice_id_number(4), &named, &action, &why));
 	printf("%s %u\n", action.arm, (unsigned)action.action);
 	const unsigned chosen = 2;
-	const coppice_client_context told = { .x = coppice_row_dense(x, 3), .caller = &chosen, .caller_p = 0.5 };
-	check("caller", coppice_client_decide(c, "t", coppice_id_number(5), &told, &action, &why));
+	const coppice_client_context caller = { .x = coppice_row_dense(x, 3), .caller = &chosen, .caller_p = 0.5 };
+	check("caller", coppice_client_decide(c, "t", coppice_id_number(5), &caller, &action, &why));
 	printf("%s %u %g\n", action.arm, (unsigned)action.action, action.p);
 	check("value", coppice_client_decide(c, "v", coppice_id_number(2), &context, &action, &why));
 	printf("%d\n", action.probe[0] != action.probe[1]);
 	check("two", coppice_client_feedback_two(c, "v", coppice_id_number(2), losses, &result, &why));
 	printf("%d\n", (int)result);
+	const coppice_loss told[2] = { { "click", 1.0 }, { "seconds", 0.25 } }, nameless[1] = { { NULL, 1.0 } };
+	coppice_call *call;
+	check("losses", coppice_client_feedback_named(c, "s", coppice_id_number(6), told, 2, &result, &why));
+	printf("%d\n", (int)result);
+	check("decided", coppice_client_decide(c, "s", coppice_id_number(6), &context, &action, &why));
+	puts("");
+	check("begun", coppice_client_begin_feedback_named(c, "s", coppice_id_number(6), told, 2, &call, &why));
+	check("", coppice_client_end_feedback(c, call, &result, &why));
+	printf("%d\n", (int)result);
+	refused("unknown loss", coppice_client_feedback_named(c, "m", coppice_id_number(6), told, 2, &result, &why));
+	refused("no losses", coppice_client_feedback_named(c, "s", coppice_id_number(6), told, 0, &result, &why));
+	refused("nameless", coppice_client_feedback_named(c, "s", coppice_id_number(6), nameless, 1, &result, &why));
 	const coppice_id unit = coppice_id_text("somebody");
 	const coppice_client_context whom = { .x = coppice_row_dense(x, 3), .unit = &unit };
 	check("held", coppice_client_decide(c, "h", coppice_id_number(3), &whom, &action, &why));
@@ -149,6 +162,8 @@ static void streams(char **argv)
 	for (unsigned i = 0; i < MANY; i++)
 		check("", coppice_publisher_context(contexts, "m", coppice_id_number(1000 + i), &context, &why));
 	size_t good = 0;
+	const coppice_loss click = { "click", 1.0 };
+	check("", coppice_publisher_feedback_named(feedback, "s", coppice_id_number(7), &click, 1, &why));
 	for (unsigned i = 0; i < MANY; i++) {
 		coppice_id id;
 		coppice_action action;

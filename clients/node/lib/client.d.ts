@@ -95,7 +95,7 @@ export class Client {
   constructor(address: string, options?: ClientOptions);
   decide(model: string, context: Context, options?: CallOptions): Promise<Action>;
   rank(model: string, context: Context & { c: readonly Features[] }, options?: CallOptions): Promise<Action>;
-  feedback(model: string, id: Id, loss: number | readonly [number, number], more?: SelfContained,
+  feedback(model: string, id: Id, loss: number | readonly [number, number] | NamedLosses, more?: SelfContained,
     options?: CallOptions): Promise<Result>;
   activate(model: string, id: Id, options?: CallOptions): Promise<Result>;
   explain(model: string, what: { id: Id } | { x: Features; mask?: Mask; c?: readonly Features[]; t?: number },
@@ -106,10 +106,13 @@ export class Client {
   close(): void;
 }
 
-export interface Feedback extends SelfContained {
-  id: Id;
-  loss: number | readonly [number, number];
+/** Of a model whose losses have names. */
+export interface NamedLosses {
+  readonly [name: string]: number;
 }
+
+export type Feedback = SelfContained & { id: Id } &
+  ({ loss: number | readonly [number, number]; losses?: undefined } | { losses: NamedLosses; loss?: undefined });
 
 export class Publisher {
   /** kind: contexts or feedback. name: of 1 to 60 bytes, this publisher's own. */

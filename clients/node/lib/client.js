@@ -47,8 +47,10 @@ class Client {
     return this.#ask('rank', model, outgoing({ ...context, id: context.id ?? randomUUID() }), context.id, options);
   }
 
+  /** loss: a number, two, or an object of named losses. */
   async feedback(model, id, loss, more = {}, options = undefined) {
-    return this.#ask('feedback', model, outgoing({ ...more, id, loss }), id, options);
+    const named = loss !== null && typeof loss === 'object' && !Array.isArray(loss);
+    return this.#ask('feedback', model, outgoing({ ...more, id, [named ? 'losses' : 'loss']: loss }), id, options);
   }
 
   async activate(model, id, options) {

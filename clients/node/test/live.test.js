@@ -46,7 +46,7 @@ test('rank, activate, explain and status', () => withClient(async client => {
   assert.deepEqual([...action.order].sort(), [0, 1]);
   assert.equal((await client.activate('r', 'k')).result, 'applied');
   assert.equal((await client.explain('r', { id: 'k' })).a, action.a);
-  assert.deepEqual((await client.status()).models.map(model => model.name), ['m', 'r', 'h']);
+  assert.deepEqual((await client.status()).models.map(model => model.name), ['m', 'r', 'h', 's']);
   assert.match(client.daemonVersion, /^\d+\.\d+\.\d+$/);
   assert.equal((await client.status()).version, client.daemonVersion);
   assert.equal((await client.activate('m', 'nobody')).version, undefined);
@@ -59,6 +59,15 @@ test('a unit is held out at each visit, or at none', () => withClient(async clie
   const [first, second] = [await Promise.all(units.map(visit)), await Promise.all(units.map(visit))];
   assert.deepEqual(first, second);
   assert.deepEqual(new Set(first), new Set([undefined, 'holdout']));
+}));
+
+test('losses have names where the model\'s have', () => withClient(async client => {
+  await client.decide('s', { id: 'l', x });
+  assert.equal((await client.feedback('s', 'l', { click: 1, seconds: 0.5 })).result, 'applied');
+  await assert.rejects(client.feedback('s', 'l', { seconds: 0.5 }), { code: 'bad_loss' });
+  await assert.rejects(client.feedback('s', 'l', 1), { code: 'bad_loss' });
+  const [model] = (await client.status('s')).models;
+  assert.deepEqual(model.losses.map(one => [one.name, one.mean_loss]), [['click', 1], ['seconds', 0.5]]);
 }));
 
 test('refusals have their codes', () => withClient(async client => {

@@ -9,6 +9,8 @@ export async function allowed(): Promise<void> {
   const place: number | undefined = ranked.order?.[0];
   if (result.result === 'applied' && place === 0) await client.activate('m', action.id);
   await client.feedback('m', 1, 0, { x: [1], a: 'left', p: 0.5, unit: 'somebody' });
+  await client.feedback('m', 1, { click: 0, revenue: 3.2 });
+  await new Publisher('tcp://127.0.0.1:5592', 'fb', 'web').publish('m', { id: 1, losses: { click: 0 } }, { id: 2, loss: 0.5 });
   const name: string | undefined = (await client.decide('m', { id: 1, x: [1], mask: ['left', 'right'] })).arm;
   const by: 'holdout' | 'conservative' | undefined = (await client.decide('m', { id: 2, x: [1], unit: 'somebody', a: 0, p: 1 })).by;
   if (by === undefined) console.log(client.daemonVersion?.length);
@@ -33,6 +35,8 @@ export async function refused(client: Client): Promise<void> {
   await client.activate('m', { a: 1 });
   // @ts-expect-error: a loss is a number
   await client.feedback('m', 1, 'good');
+  // @ts-expect-error: and named ones are numbers
+  await client.feedback('m', 1, { click: 'yes' });
   // @ts-expect-error: streams carry contexts and feedback
   new Publisher('tcp://127.0.0.1:5591', 'act', 'web');
 }

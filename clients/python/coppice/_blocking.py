@@ -98,8 +98,9 @@ class Client:
         repeats: bool = True,
         timeout: Optional[float] = None,
     ) -> Result:
-        """What came of a decision: smaller losses are better. With x, p and a (c, y) it is self-contained, of the
-        unit. repeats: False for models with `reward = "sum"`, where a feedback that is sent twice counts twice."""
+        """What came of a decision: smaller losses are better; named ones as a mapping. With x, p and a (c, y) it is
+        self-contained, of the unit. repeats: False for models with `reward = "sum"`, where a feedback that is sent
+        twice counts twice."""
         body = _messages.feedback(id, loss, {"x": x, "a": a, "p": p, "y": y, "c": c, "unit": unit})
         return Result(self._ask(Request(b"feedback", model, body, timeout, repeats)))
 

@@ -91,11 +91,15 @@ def observed(decision: Optional[Tuple[Arm, float]]) -> Body:
     return {} if decision is None else {"a": decision[0], "p": decision[1]}
 
 
-def feedback(id: Id, loss: Union[float, Sequence[float]], more: Mapping[str, Any]) -> Body:
-    """A feedback's body."""
+def feedback(id: Id, loss: Union[float, Sequence[float], Mapping[str, float]], more: Mapping[str, Any]) -> Body:
+    """A feedback's body. A mapping is of named losses."""
     if isinstance(loss, (str, bytes, bool)) or loss is None:
-        raise TypeError(f"loss: expected a number or two, got {type(loss).__name__}")
-    body: Body = {"id": check_id(id), "loss": list(loss) if isinstance(loss, tuple) else loss}
+        raise TypeError(f"loss: expected a number, two, or a mapping of names to numbers, got {type(loss).__name__}")
+    body: Body = {"id": check_id(id)}
+    if isinstance(loss, Mapping):
+        body["losses"] = dict(loss)
+    else:
+        body["loss"] = list(loss) if isinstance(loss, tuple) else loss
     for key, value in more.items():
         if value is not None:
             body[key] = features(value, key) if key in ("x", "c") else value

@@ -12,7 +12,8 @@ from ._calls import FIRST_PAUSE, LONGEST_PAUSE
 from ._errors import error_of
 from ._messages import Body, Features, Id
 
-Loss = Union[float, Sequence[float]]
+# A number, one for each of two probes, or one for each name of a model whose losses have names.
+Loss = Union[float, Sequence[float], Mapping[str, float]]
 
 
 class Request:

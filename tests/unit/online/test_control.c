@@ -207,7 +207,7 @@ static void test_other_terms_begin_again(void **state)
 	assert_true(is.group[1].decisions == 0 && isnan(is.gain) && is.units == 1);
 	other.terms.baseline = 3;
 	cop_control_note(&control, &other, 200.0);
-	assert_true(control.since == 200.0 && control.group[0].decisions == 1 && control.group[0].loss.n == 0);
+	assert_true(control.since == 200.0 && control.group[0].decisions == 1 && control.group[0].loss.value.n == 0);
 }
 
 /* ---- the allowance ---- */
@@ -465,7 +465,7 @@ static void test_saved_nonsense_is_refused(void **state)
 			wrong.high = -0.5;
 			break;
 		default:
-			cop_running_bound_add(&wrong.group[0].loss, 0.5, 0.0);
+			cop_running_bound_add(&wrong.group[0].loss.value, 0.5, 0.0);
 			break; /* of one of the two */
 		}
 		cop_cursor cursor;

@@ -75,8 +75,11 @@ static void live(cop_model *model, cop_rng *rng, bool sparse, uint64_t from, siz
 			.owner = (uint32_t)(i % 4),
 			.defer = i % 7 == 0 };
 		assert_int_equal(cop_model_decide(model, &context, (double)i, &d, &repeated), COP_OK);
+		const double loss = cop_rng_unit(rng);
+		const cop_loss_values told = { i % 2 == 0 ? 3 : 1, { loss, 0.5 } };
+		cop_model_tell_losses(model, cop_model_named_losses(model)->count > 0 ? &told : NULL);
 		if (i >= 3 && i % 5 != 0)
-			(void)model_feedback(model, i - 3, cop_rng_unit(rng), (double)i);
+			(void)model_feedback(model, i - 3, loss, (double)i);
 		(void)cop_model_expire(model, (double)i, 10);
 	}
 }
@@ -87,6 +90,10 @@ static cop_model *new_model(size_t kind)
 	cop_rng rng;
 	model_settings(&s, kinds[kind].learner, kinds[kind].sparse);
 	s.holdout = kinds[kind].holdout;
+	if (s.holdout > 0.0) {
+		assert_null(cop_named_losses_add_weight(&s.losses.weights, "click=1"));
+		assert_null(cop_named_losses_add_weight(&s.losses.weights, "seconds"));
+	}
 	s.reward_window = 200.0;
 	s.pending_max = 1000;
 	s.explain_keep = 8;

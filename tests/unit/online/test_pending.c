@@ -19,6 +19,7 @@ typedef struct waiting {
 	uint8_t mask[ARMS];
 	bool masked;             /* comes back with its mask */
 	cop_pending_entry entry; /* as it must come back, but for handle, rows and mask */
+	cop_loss_values named;   /* of one that records */
 } waiting;
 
 /* Arms and values, dense and sparse, every number of predictions. */
@@ -123,6 +124,8 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	check_decision(&e->decision, &w->entry.decision);
 	check_row(&e->x, &w->x, shape->d, shape->sparse);
 	check_row(&e->candidate, &w->a, shape->candidate_d, shape->sparse);
+	assert_int_equal(e->names, w->entry.records ? w->entry.names : 0);
+	assert_int_equal(e->told, w->named.told);
 	assert_true((e->mask != NULL) == w->masked);
 	if (w->masked)
 		assert_memory_equal(e->mask, w->mask, ARMS);
@@ -224,6 +227,7 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	any_id(&w->id, rng);
 	any_decision(&w->entry.decision, shape, rng);
 	w->entry.records = cop_rng_below(rng, 2) != 0;
+	w->entry.names = (uint16_t)(cop_rng_below(rng, 2) == 0 ? 0 : cop_rng_below(rng, 6));
 	w->entry.deferred = cop_rng_below(rng, 2) != 0;
 	w->entry.unheard = cop_rng_below(rng, 2) != 0;
 	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
@@ -284,6 +288,27 @@ static void take_out(cop_pending *table, reference *ref, const cop_pending_entry
 	drop(ref, at);
 }
 
+/* More than there are names: those beyond are not kept. */
+static void record_named(cop_pending *table, waiting *w, const cop_pending_entry *e, uint32_t told)
+{
+	cop_loss_values values = { told & 0xff, { 0.0 } };
+	uint32_t kept = w->entry.records ? (1u << w->entry.names) - 1u : 0u;
+	for (size_t i = 0; i < COP_NAMED_LOSSES_MOST; i++)
+		values.value[i] = (double)(told * (i + 1));
+	cop_pending_record_named(table, e, &values);
+	w->named = (cop_loss_values){ values.told & kept, { 0.0 } };
+	for (size_t i = 0; i < w->entry.names; i++)
+		w->named.value[i] = (w->named.told >> i & 1u) != 0 ? values.value[i] : 0.0;
+}
+
+static void check_named(const cop_pending *table, const cop_pending_entry *e, const waiting *w)
+{
+	cop_loss_values is;
+	cop_pending_get_named(table, e, &is);
+	assert_int_equal(is.told, w->named.told);
+	assert_memory_equal(is.value, w->named.value, sizeof is.value);
+}
+
 /* An entry that does not record has no room for losses and stays without. */
 static void record(cop_pending *table, waiting *w, cop_pending_entry *e, double loss)
 {
@@ -295,6 +320,7 @@ static void record(cop_pending *table, waiting *w, cop_pending_entry *e, double 
 		memcpy(w->entry.loss, e->loss, sizeof e->loss);
 	}
 	cop_pending_record_loss(table, e);
+	record_named(table, w, e, (uint32_t)loss);
 }
 
 static void activate(cop_pending *table, reference *ref, const cop_pending_entry *e, size_t at, double now)
@@ -327,6 +353,7 @@ static void one_operation(
 		if (at < 0)
 			return;
 		check_entry(&e, &ref->items[at], shape);
+		check_named(table, &e, &ref->items[at]);
 		if (what <= 3)
 			take_out(table, ref, &e, (size_t)at, now);
 		else if (what == 4)
@@ -713,7 +740,7 @@ static void test_add_after_reserve_allocates_nothing(void **state)
 			size_t bytes = cop_pending_bytes(table);
 			cop_err err = COP_ENOMEM;
 			const cop_pending_need need = { &w.id, &w.entry.x, &w.entry.candidate, 1, w.entry.observed,
-				w.entry.mask, w.entry.owner };
+				w.entry.mask, w.entry.owner, w.entry.names };
 			for (unsigned long n = 1; err != COP_OK; n++) {
 				cop_test_alloc_fail(n, 0);
 				err = cop_pending_reserve(table, &need);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "events/named_losses.h"
 #include "bandit/shares.h"
 #include "online/setting.h"
 
@@ -17,6 +18,7 @@ typedef struct fields {
 	double range[2];
 	cop_setting_maybe maybe;
 	cop_arm_shares shares;
+	cop_named_losses losses;
 } fields;
 
 static const char *const colours[] = { "", "red", "green", "blue", NULL };
@@ -41,6 +43,8 @@ static const cop_setting rows[] = {
 	{ "maybe", COP_SETTING_MAYBE, AT(maybe), .high = 9, .words = automatic },
 	{ "several", COP_SETTING_MAYBE, AT(maybe), .high = 9, .words = colours, .flags = COP_SETTING_IS_QUIET },
 	{ "shares", COP_SETTING_SHARES, AT(shares) },
+	{ "weights", COP_SETTING_WEIGHTS, AT(losses.weights) },
+	{ "ranges", COP_SETTING_RANGES, AT(losses.ranges) },
 };
 
 static const cop_setting *row(const char *name)
@@ -107,6 +111,10 @@ static void test_setting_reads_and_prints_each_kind(void **state)
 		{ "several", "0", "0", "0" },
 		{ "shares", "3=0.25 1=0.5", "{ \"1=0.5\", \"3=0.25\" }", "1=0.5+3=0.25" },
 		{ "shares", "", "{ }", "" },
+		{ "weights", "b=0.50 a c=-1e30 d=0", "{ \"b=0.5\", \"a\", \"c=-1e+30\", \"d\" }",
+		        "b=0.5+a+c=-1e+30+d" },
+		{ "weights", "", "{ }", "" },
+		{ "ranges", "b=-0.50:2 a=0:1e3", "{ \"b=-0.5:2\", \"a=0:1000\" }", "b=-0.5:2+a=0:1000" },
 	};
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
 		const cop_setting *o = row(good[i].option);
@@ -158,6 +166,10 @@ static void test_setting_refuses_what_it_describes(void **state)
 		{ "number", "nan", 0, "a number from -1 to 1e+30" },
 		{ "number", "-2", 0, "a number from -1 to 1e+30" },
 		{ "flag", "maybe", 0, "true or false" },
+		{ "weights", "a=1 a=2", 1,
+		        "NAME or NAME=WEIGHT, each name once, of at most 31 letters, digits, '.', '_' or '-', at most "
+		        "16" },
+		{ "ranges", "a=1", 0, "NAME=LOW:HIGH with LOW < HIGH, each name once, at most 16" },
 		{ "range", "1", 1, "two numbers {LOW, HIGH} with LOW < HIGH" },
 		{ "range", "1 1", 1, "two numbers {LOW, HIGH} with LOW < HIGH" },
 		{ "range", "0 1 2", 2, "two numbers {LOW, HIGH} with LOW < HIGH" },

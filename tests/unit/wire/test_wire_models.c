@@ -50,12 +50,27 @@ static void check_same(const cop_wire_model *a, const cop_wire_model *b)
 	assert_true(a->reward_window == b->reward_window);
 	assert_int_equal(a->has_default_loss, b->has_default_loss);
 	assert_true(a->default_loss == b->default_loss);
+	assert_int_equal(b->named.count, a->named.put == NULL ? 0 : a->named.put->weights.count);
+	cop_named_losses named;
+	cop_wire_models_losses(b, &named);
+	for (size_t i = 0; i < b->named.count; i++) {
+		double low, high;
+		cop_named_losses_range(a->named.put, i, &low, &high);
+		assert_string_equal(named.weights.name[i], a->named.put->weights.name[i]);
+		assert_true(named.weights.weight[i] == a->named.put->weights.weight[i]);
+		assert_true(named.ranges.low[i] == low && named.ranges.high[i] == high);
+	}
 }
 
 static void test_models_of_every_kind_come_back(void **state)
 {
 	(void)state;
-	const cop_wire_model both[] = { dense, sparse };
+	cop_wire_model both[] = { dense, sparse };
+	cop_named_losses losses = { .weights.count = 0 };
+	assert_null(cop_named_losses_add_weight(&losses.weights, "click=1"));
+	assert_null(cop_named_losses_add_weight(&losses.weights, "revenue"));
+	assert_null(cop_named_losses_add_range(&losses.ranges, "revenue=-2:50"));
+	both[0].named.put = &losses;
 	cop_wire_models set;
 	cop_wire_model model;
 	cop_wire_fault fault;
@@ -191,6 +206,11 @@ static void test_wrong_sets_are_refused(void **state)
 		"{'models':[{" HEAD ",'features':2,'arms':2,'delta':1}]}",
 		"{'models':[{" HEAD ",'features':2,'value_range':[1,0],'delta':1}]}",
 		"{'models':[{" HEAD ",'features':2,'arms':2,'default_loss':'none'}]}",
+		"{'models':[{" HEAD ",'features':2,'arms':2,'named':[1]}]}",
+		"{'models':[{" HEAD ",'features':2,'arms':2,'named':{'a':1}}]}",
+		"{'models':[{" HEAD ",'features':2,'arms':2,'named':{'a':[1,0]}}]}",
+		"{'models':[{" HEAD ",'features':2,'arms':2,'named':{'a':[1,1,0]}}]}",
+		"{'models':[{" HEAD ",'features':2,'arms':2,'named':{'a b':[1,0,1]}}]}",
 	};
 	fixture f;
 	cop_bytes bytes;

@@ -103,6 +103,14 @@ static void check_request(const block *b, fixture *f)
 	} else if (strcmp(b->kind, "feedback-two") == 0) {
 		shape.losses = 2;
 		err = cop_wire_feedback_decode(body, length, &shape, &f->workspace, &feedback, &fault);
+	} else if (strcmp(b->kind, "feedback-named") == 0) {
+		cop_named_losses losses = { .weights.count = 0 };
+		assert_null(cop_named_losses_add_weight(&losses.weights, "click=1"));
+		assert_null(cop_named_losses_add_weight(&losses.weights, "revenue=-0.02"));
+		assert_null(cop_named_losses_add_range(&losses.ranges, "revenue=0:50"));
+		shape.named = &losses;
+		err = cop_wire_feedback_decode(body, length, &shape, &f->workspace, &feedback, &fault);
+		assert_true(feedback.named.told == 3 && feedback.named.value[1] == 3.25);
 	} else {
 		assert_string_equal(b->kind, "plain");
 		err = cop_wire_plain_decode(body, length, &seq, &fault);
