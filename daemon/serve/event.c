@@ -256,9 +256,9 @@ static cop_err record_feedback(
         cop_event_scope *scope, const cop_wire_feedback *feedback, const joined *j, cop_wire_fault *fault)
 {
 	cop_wire_record record = record_of(scope, &feedback->id);
-	cop_wire_named_room room;
+	uint8_t room[COP_WIRE_NAMED_ROOM];
 	if (feedback->named.told != 0)
-		cop_wire_named_encode(&scope->served->shape.named->weights, &feedback->named, &room, &record.named);
+		cop_wire_named_encode(&scope->served->shape.named->weights, &feedback->named, room, &record.named);
 	record.x = feedback->x;
 	record.has_x = feedback->has_x;
 	record.candidate = &feedback->candidate;

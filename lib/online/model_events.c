@@ -171,11 +171,11 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 static void end(cop_model *model, const cop_pending_entry *entry, bool gives_way, double now)
 {
 	cop_wire_settlement is = { .loss = { 0.0, 0.0 } };
-	cop_wire_named_room room;
+	uint8_t room[COP_WIRE_NAMED_ROOM];
 	cop_pending_id(model->pending, entry, &is.id);
 	find_outcome(model, entry, gives_way, &is);
 	if (entry->told != 0 && is.losses > 0)
-		cop_model_losses_recorded(model, entry, &room, &is.named);
+		cop_model_losses_recorded(model, entry, room, &is.named);
 	cop_model_settle(model, entry, &is, now);
 }
 

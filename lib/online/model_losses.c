@@ -44,7 +44,7 @@ void cop_model_losses_record(cop_model *model, const cop_pending_entry *entry, b
 }
 
 void cop_model_losses_recorded(
-        const cop_model *model, const cop_pending_entry *entry, cop_wire_named_room *room, cop_wire_named *out)
+        const cop_model *model, const cop_pending_entry *entry, uint8_t room[COP_WIRE_NAMED_ROOM], cop_wire_named *out)
 {
 	cop_loss_values named;
 	cop_pending_get_named(model->pending, entry, &named);

@@ -11,7 +11,7 @@ void cop_model_losses_count(cop_model *model, const cop_pending_entry *entry, co
 void cop_model_losses_record(cop_model *model, const cop_pending_entry *entry, bool adds);
 /* An entry's, cut to their ranges; borrowed of the room. */
 void cop_model_losses_recorded(
-        const cop_model *model, const cop_pending_entry *entry, cop_wire_named_room *room, cop_wire_named *out);
+        const cop_model *model, const cop_pending_entry *entry, uint8_t room[COP_WIRE_NAMED_ROOM], cop_wire_named *out);
 /* What waits keeps what it was told of names that stay. COP_ENOMEM: nothing changed. */
 COP_CHECK cop_err cop_model_losses_change(cop_model *model, const cop_named_losses *losses);
 

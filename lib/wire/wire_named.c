@@ -28,18 +28,18 @@ static uint8_t *encode_pair(uint8_t *at, const char *name, double value)
 	return at;
 }
 
-void cop_wire_named_encode(
-        const cop_loss_weights *names, const cop_loss_values *losses, cop_wire_named_room *room, cop_wire_named *out)
+void cop_wire_named_encode(const cop_loss_weights *names, const cop_loss_values *losses,
+        uint8_t room[COP_WIRE_NAMED_ROOM], cop_wire_named *out)
 {
-	uint8_t *at = room->bytes;
-	*out = (cop_wire_named){ .pairs = room->bytes };
+	uint8_t *at = room;
+	*out = (cop_wire_named){ .pairs = room };
 	for (size_t i = 0; i < names->count; i++) {
 		if ((losses->told >> i & 1u) == 0)
 			continue;
 		at = encode_pair(at, names->name[i], losses->value[i]);
 		out->count++;
 	}
-	out->length = (size_t)(at - room->bytes);
+	out->length = (size_t)(at - room);
 }
 
 void cop_wire_named_put(cop_bytes *bytes, const cop_wire_named *named)

@@ -17,14 +17,12 @@ typedef struct cop_wire_named {
 	size_t count;
 } cop_wire_named;
 
-/* Room for those of all names: of each its length, itself and a number. */
-typedef struct cop_wire_named_room {
-	uint8_t bytes[COP_NAMED_LOSSES_MOST * (COP_NAMED_LOSSES_NAME + 9)];
-} cop_wire_named_room;
+/* Bytes of those of all names: of each its length, itself and a number. */
+#define COP_WIRE_NAMED_ROOM (COP_NAMED_LOSSES_MOST * (COP_NAMED_LOSSES_NAME + 9))
 
 /* The told ones, in the order of the names; borrowed of the room. */
-void cop_wire_named_encode(
-        const cop_loss_weights *names, const cop_loss_values *losses, cop_wire_named_room *room, cop_wire_named *out);
+void cop_wire_named_encode(const cop_loss_weights *names, const cop_loss_values *losses,
+        uint8_t room[COP_WIRE_NAMED_ROOM], cop_wire_named *out);
 /* Appends the map. Failure: bytes->err. */
 void cop_wire_named_put(cop_bytes *bytes, const cop_wire_named *named);
 /* A map at the cursor, every pair checked. COP_EINVAL, COP_EFORMAT, COP_ENONFINITE; the cursor stays then. */

@@ -184,7 +184,7 @@ static void feedback(run *r, size_t n, bool full)
 	cop_loss_values values;
 	fixture_event e;
 	cop_feedback_result result;
-	cop_wire_named_room room;
+	uint8_t room[COP_WIRE_NAMED_ROOM];
 	const cop_event_id id = model_id(n);
 	const told t = draw_told(r, &values);
 	double loss = fmin(fmax(cop_named_losses_weigh(&r->settings.losses, &values), -1.0), 1.0);
@@ -205,7 +205,7 @@ static void feedback(run *r, size_t n, bool full)
 		.losses = 1,
 		.loss = { loss },
 		.result = cop_model_record_result(result) };
-	cop_wire_named_encode(&r->settings.losses.weights, &values, &room, &rec.named);
+	cop_wire_named_encode(&r->settings.losses.weights, &values, room, &rec.named);
 	record(r, COP_WIRE_RECORD_FEEDBACK, &rec);
 	bool joined = full ? rec.joined : waited && r->o.waits[n];
 	if (result == COP_FEEDBACK_RECORDED)

@@ -35,12 +35,12 @@ static void test_named_come_back(void **state)
 	(void)state;
 	const cop_named_losses l = shop();
 	const cop_loss_values values = { 5, { 1.0 / 3.0, 99.0, -0.0 } };
-	cop_wire_named_room room;
+	uint8_t room[COP_WIRE_NAMED_ROOM];
 	cop_wire_named named, back;
 	cop_wire_cursor cursor;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_wire_named_encode(&l.weights, &values, &room, &named);
+	cop_wire_named_encode(&l.weights, &values, room, &named);
 	assert_int_equal(named.count, 2);
 	cop_wire_named_put(&bytes, &named);
 	cop_wire_cursor_init(&cursor, bytes.data, bytes.length);
@@ -65,15 +65,15 @@ static void test_longest_names_have_room(void **state)
 	cop_loss_weights names = { .count = 0 };
 	cop_loss_values values = { .told = 0xffff };
 	char text[] = "abcdefghijklmnopqrstuvwxyz_1234";
-	cop_wire_named_room room;
+	uint8_t room[COP_WIRE_NAMED_ROOM];
 	cop_wire_named named;
 	for (size_t i = 0; i < COP_NAMED_LOSSES_MOST; i++) {
 		text[0] = (char)('a' + i);
 		values.value[i] = (double)i;
 		assert_null(cop_named_losses_add_weight(&names, text));
 	}
-	cop_wire_named_encode(&names, &values, &room, &named);
-	assert_true(named.count == COP_NAMED_LOSSES_MOST && named.length <= sizeof room.bytes);
+	cop_wire_named_encode(&names, &values, room, &named);
+	assert_true(named.count == COP_NAMED_LOSSES_MOST && named.length <= sizeof room);
 	cop_loss_values back;
 	cop_wire_named_find(&named, &names, &back);
 	assert_memory_equal(&back, &values, sizeof back);
@@ -186,14 +186,14 @@ static void test_records_carry_them(void **state)
 	const cop_named_losses l = shop();
 	const cop_loss_values values = { 3, { 0.5, 20.0 } };
 	fixture f;
-	cop_wire_named_room room;
+	uint8_t room[COP_WIRE_NAMED_ROOM];
 	cop_bytes bytes, items;
 	fixture_init(&f);
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&items);
 	cop_wire_record r = { .model = "m", .model_length = 1, .time = 5.0, .losses = 1, .loss = { 0.1 } }, back;
 	cop_event_id_from_unsigned(&r.id, 7);
-	cop_wire_named_encode(&l.weights, &values, &room, &r.named);
+	cop_wire_named_encode(&l.weights, &values, room, &r.named);
 	cop_wire_settlement is = {
 		.id = r.id, .outcome = COP_WIRE_OUTCOME_RECORDED, .loss = { 0.25 }, .losses = 1, .named = r.named
 	};
