@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -92,6 +93,14 @@ static cop_past_search_wanted wanted_of(const answer *a)
 		.records = q->limit == 0 ? UINT64_MAX : COP_PAST_SEARCH_RECORDS };
 }
 
+static void tell_time(double seconds, char out[32])
+{
+	const time_t whole = (time_t)seconds;
+	struct tm utc;
+	if (gmtime_r(&whole, &utc) == NULL || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+		(void)snprintf(out, 32, "%.0f", seconds);
+}
+
 /* The one decision, into search.found. */
 static cop_err find_one(answer *a)
 {
@@ -101,13 +110,15 @@ static cop_err find_one(answer *a)
 	cop_err err = cop_past_search_run(&wanted, &a->search, &a->diag);
 	if (err != COP_OK || a->search.count > 0)
 		return err;
+	char since[32];
+	tell_time(a->search.since, since);
 	if (a->search.to == 0)
 		cop_diag_message(&a->diag, "no decision of this id; no record of the journal is there to look through");
 	else
 		cop_diag_message(&a->diag,
 		        "no decision of this id; looked through the journal's records %" PRIu64 " to %" PRIu64
-		        ", since the unix time %.0f",
-		        a->search.from, a->search.to, a->search.since);
+		        ", since %s",
+		        a->search.from, a->search.to, since);
 	return COP_ENOTFOUND;
 }
 

@@ -406,6 +406,21 @@ def test_page_looks_further_back_and_forgets_the_search_of_another_model(browser
 
 
 @browsers
+def test_page_shows_what_is_left_where_the_model_is_no_longer_known(browser, served):
+    _, _, url = served
+    browser.open(url, 320, 900)
+    live(browser)
+    feedback = [{"t": 1.5, "loss": [0.25, 1], "result": "recorded"}, {"t": 2, "loss": 0.5, "result": "recorded"}]
+    left = {"found": True, "id": "x", "a": 1, "p": 0.5, "t": 1, "record": 3, "state": "record", "why": "no checkpoint is kept",
+            "waits": False, "feedback": feedback, "ended": {"how": "recorded", "t": 3, "loss": [0.25, 1]}}
+    browser.run(f"put(document.getElementById('why'), explanation({json.dumps(left)}))")
+    shown = text(browser, "why")
+    for part in ("arm 1", "not any more: no checkpoint is kept", "loss at its window's end 0.25, 1", "Feedback that came"):
+        assert part in shown
+    assert "expert" not in shown and browser.run(CUT) == [] and complaints(browser, url) == []
+
+
+@browsers
 def test_page_without_a_journal_finds_what_waits(browser, daemon):
     api = Api()
     one = daemon(api.section + model() + section("journal", {"enabled": False}))

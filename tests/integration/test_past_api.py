@@ -191,7 +191,8 @@ def test_what_the_model_was_like_may_be_forgotten_before_the_decision(daemon):
     assert told["state"] == "record" and "no longer known" in told["why"] and told["id"] == old["id"]
     assert told["ended"] == old["ended"] and told["a"] == old["a"] and told["p"] == old["p"]
     detail = api.problem(404, "unknown_decision", "GET", "/v1/models/m/decision?id=u0")
-    assert "looked through the journal's records" in detail and str(got["looked"]["from"]) in detail
+    since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(got["looked"]["since"]))
+    assert f"looked through the journal's records {got['looked']['from']} to " in detail and detail.endswith(", since " + since)
 
 
 def test_what_is_not_there_is_a_problem(daemon):
