@@ -10,6 +10,7 @@
 #include "wire/wire_glance.h"
 #include "wire/wire_items.h"
 #include "wire/wire_json.h"
+#include "wire/wire_mention.h"
 #include "wire/wire_models.h"
 #include "wire/wire_past.h"
 #include "wire/wire_record.h"
@@ -177,6 +178,7 @@ static void fuzz_context(const cop_wire_shape *shape, bool explain, const uint8_
 	err = explain ? cop_wire_explain_decode(bytes.data, bytes.length, shape, &w2, &b, &fault)
 	              : cop_wire_context_decode(bytes.data, bytes.length, shape, &w2, &b, &fault);
 	check(err == COP_OK);
+	check(cop_event_id_equal(&a.unit, &b.unit));
 	check(cop_event_id_equal(&a.id, &b.id) && a.has_x == b.has_x && a.defer == b.defer && a.t == b.t);
 	check(a.seq.length == b.seq.length && memcmp(a.seq.bytes, b.seq.bytes, a.seq.length) == 0);
 	check(a.arms == b.arms && memcmp(first.mask, second.mask, a.arms) == 0);
@@ -376,6 +378,43 @@ static void fuzz_past(const uint8_t *data, size_t size)
 		check_fault(err, &fault);
 }
 
+static bool keep_even(void *context, const cop_wire_settlement *is)
+{
+	(void)context;
+	return is->id.bytes[0] % 2 == 0;
+}
+
+/* What is taken out of a body leaves a body: of the same record, and of one that was forgotten. */
+static void check_mention(const uint8_t *data, size_t size, const cop_wire_record *decoded)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	cop_wire_mention mention, after;
+	cop_wire_record forgotten;
+	cop_err err = cop_wire_mention_read(data, size, &mention);
+	check(err == COP_OK || (err == COP_EFORMAT && (decoded == NULL || decoded->model == NULL)));
+	if (err != COP_OK)
+		return;
+	size_t gone = cop_wire_mention_count(&mention, keep_even, NULL);
+	check(gone <= mention.settled.count);
+	check(decoded == NULL || (cop_event_id_equal(&mention.id, &decoded->id) && mention.time == decoded->time &&
+	                                 cop_event_id_equal(&mention.unit, &decoded->unit) &&
+	                                 mention.settled.count == decoded->settled.count));
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_mention_put_forgotten(&bytes, &mention, keep_even, NULL);
+	check(cop_wire_record_decode(COP_WIRE_RECORD_FORGOTTEN, bytes.data, bytes.length, &no_shape, &no_workspace,
+	              &forgotten, NULL) == COP_OK);
+	check(forgotten.settled.count == mention.settled.count - gone);
+	cop_bytes_clear(&bytes);
+	if (mention.settled_at != NULL) {
+		cop_wire_mention_put_rest(&bytes, data, size, &mention, keep_even, NULL);
+		check(cop_wire_mention_read(bytes.data, bytes.length, &after) == COP_OK);
+		check(after.settled.count == mention.settled.count - gone && after.has_x == mention.has_x);
+	}
+	cop_bytes_fini(&bytes);
+}
+
 static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, const uint8_t *data, size_t size)
 {
 	room first, second;
@@ -387,8 +426,10 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 	cop_err named = cop_wire_record_model(data, size, &model, &length);
 	if (cop_wire_record_decode(type, data, size, shape, &w1, &a, &fault) != COP_OK) {
 		check(fault.message[0] != '\0');
+		check_mention(data, size, NULL);
 		return;
 	}
+	check_mention(data, size, &a);
 	check(named == COP_OK && length == a.model_length && model == a.model);
 	check_record(type, &a, shape);
 	check_glance(&a, type, data, size);
@@ -474,6 +515,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_decide(&ranking[ranks - 1], data, size);
 	else if (record == COP_WIRE_RECORD_ACTIVATION && which == 6) /* they are alike; 7 is taken */
 		fuzz_record(shape, COP_WIRE_RECORD_UNHEARD, data, size);
+	else if (record == COP_WIRE_RECORD_ACTIVATION && which == 7)
+		fuzz_record(shape, COP_WIRE_RECORD_FORGOTTEN, data, size);
 	else if (record >= COP_WIRE_RECORD_DECISION && record <= COP_WIRE_RECORD_PROMOTION)
 		fuzz_record(shape, (cop_wire_record_type)record, data, size);
 	else if (record == 7)

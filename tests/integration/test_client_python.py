@@ -8,6 +8,7 @@ from array import array
 import pytest
 from conftest import model, spoiled, wait_for
 from python_client import coppice
+from test_journal import dump
 
 
 @pytest.fixture
@@ -93,16 +94,19 @@ def test_named_losses(daemon, client):
 def test_arms_by_name(daemon, client, tmp_path):
     names = tmp_path / "arms.txt"
     names.write_text("left\nmiddle\nright\n")
-    ours = client(daemon(model(arm_names=names) + model("a", arm_names=names, apprentice=True) + model("n")))
+    one = daemon(model(arm_names=names) + model("a", arm_names=names, apprentice=True) + model("n"))
+    ours = client(one)
     action = ours.decide("m", [0, 1, 2], mask=["middle"])
     assert (action.a, action.arm) == (1, "middle")
     assert ours.explain("m", x=[0, 1, 2], mask=["right"])["a"] == 2
-    assert ours.feedback("m", "own", 0.5, x=[0, 1, 2], a="right", p=0.5).result == "applied"
+    assert ours.feedback("m", "own", 0.5, x=[0, 1, 2], a="right", p=0.5, unit="who").result == "applied"
     seen = ours.decide("a", [0, 1, 2], observed=("left", 0.5))
     assert (seen.a, seen.arm, seen.p) == (0, "left", 0.5)
     with pytest.raises(coppice.BadRequest):
         ours.decide("m", [0, 1, 2], mask=["up"])
     assert ours.decide("n", [0, 1, 2]).arm is None
+    one.stop()
+    assert [line["id"] for line in dump(one, "--unit", "who")] == ["own"]
 
 
 def test_rank_values_and_apprentice(daemon, client):
