@@ -1,9 +1,11 @@
 """Units in the journal, through real sockets: who is recorded with what, and a journal in which a unit was forgotten."""
 
+import json
 import struct
 
 import journal_bytes as j
 import msgpack
+from bandit_logs import coppice
 from conftest import model, section
 from test_api import Api
 from test_journal import dump
@@ -99,7 +101,7 @@ def test_a_journal_with_forgotten_records_recovers_as_if_they_had_not_been(daemo
         client.feedback("m", i, (i % 4) / 4)
     one.kill()
     (path,) = (one.state / "journal").glob("*.journal")
-    told, states, reasons = records(path), [], []
+    told, states, reasons, replays = records(path), [], [], []
     for kept in ([forgotten(*r) for r in told], [r for r in told if not mine(*r)]):
         for checkpoint in one.state.glob("*.checkpoint"):
             checkpoint.unlink()
@@ -111,5 +113,10 @@ def test_a_journal_with_forgotten_records_recovers_as_if_they_had_not_been(daemo
                        if k in ("rev", "learned", "decisions", "mean_loss", "pending", "experts", "feedback")})
         reasons.append(one.client().ok("explain", "m", {"x": X}))
         one.kill()
+        told_again = coppice("replay", "--format", "journal", one.state / "journal", "--model", "m", "--json")[0]
+        replays.append(json.loads(told_again))
     assert states[0] == states[1] and states[0]["decisions"] == 40
     assert reasons[0] == reasons[1]
+    for replay in replays:
+        assert replay.pop("events_per_second") > 0 and replay.pop("seconds") > 0
+    assert replays[0] == replays[1] and replays[0]["events"] == 40
