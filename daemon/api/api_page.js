@@ -361,7 +361,7 @@ function explanation(is) {
     ]),
   ];
   if ((is.feedback || []).length > 1) parts.push(table("Feedback that came", ["at", "loss", "result"],
-    is.feedback.map((one) => [clock(one.t), losses(one.loss), one.result])));
+    is.feedback.map((one) => [clock(one.t), losses(one.loss) + named(one), one.result])));
   if (is.state === "record") return parts;
   parts.push(
     table("What each expert adds to the prediction: less is better", ["expert", "weight", "adds", ""],
@@ -383,10 +383,12 @@ const search = { text: "", more: 0, shown: [], abort: null };
 const played = (is) => (is.y !== undefined ? `value ${number(is.y)}` : is.arm !== undefined ? is.arm : "arm " + is.a);
 const losses = (loss) => (Array.isArray(loss) ? loss.map((one) => number(one)).join(", ") : number(loss));
 
+const named = (is) => (is.losses ? ` (${Object.entries(is.losses).map(([name, loss]) => name + " " + number(loss)).join(", ")})` : "");
+
 function outcome(is) {
   if (is.waits) return "waits for its feedback";
   if (!is.ended) return "not known: the journal was not read that far";
-  return ENDS[is.ended.how] + (is.ended.loss === undefined ? "" : " " + losses(is.ended.loss));
+  return ENDS[is.ended.how] + (is.ended.loss === undefined ? "" : " " + losses(is.ended.loss)) + named(is.ended);
 }
 
 // Whole numbers beyond what a script can hold stay texts.

@@ -34,14 +34,24 @@ static cop_past_fate *find(const follow *f, const cop_event_id *id)
 	return found != NULL && !found->ended ? found : NULL;
 }
 
-static void end(follow *f, cop_past_fate *fate, double time, const char *how, const double *loss, unsigned losses)
+static void keep_named(const cop_wire_named *named, cop_past_fate_named *out)
+{
+	if (named->count == 0 || named->length > sizeof out->pairs)
+		return;
+	memcpy(out->pairs, named->pairs, named->length);
+	out->length = named->length;
+	out->count = named->count;
+}
+
+/* How it ended, and with what loss. */
+static void end(follow *f, cop_past_fate *fate, double time, const char *how, const cop_wire_settlement *with)
 {
 	fate->ended = true;
 	fate->time = time;
 	fate->how = how;
-	fate->losses = losses;
-	for (unsigned i = 0; i < losses; i++)
-		fate->loss[i] = loss[i];
+	fate->losses = with->losses;
+	memcpy(fate->loss, with->loss, sizeof fate->loss);
+	keep_named(&with->named, &fate->named);
 	f->open--;
 }
 
@@ -54,8 +64,12 @@ static void take_feedback(follow *f, const cop_wire_glance *glance)
 	cop_past_fate_feedback *at = &fate->feedback[room ? fate->feedbacks++ : COP_PAST_FATE_FEEDBACK - 1];
 	*at = (cop_past_fate_feedback){ .time = glance->time, .losses = glance->losses, .result = glance->result };
 	memcpy(at->loss, glance->loss, sizeof at->loss);
-	if (glance->result == COP_WIRE_APPLIED)
-		end(f, fate, glance->time, "feedback", glance->loss, glance->losses);
+	keep_named(&glance->named, &at->named);
+	if (glance->result != COP_WIRE_APPLIED)
+		return;
+	cop_wire_settlement with = { .losses = glance->losses, .named = glance->named };
+	memcpy(with.loss, glance->loss, sizeof with.loss);
+	end(f, fate, glance->time, "feedback", &with);
 }
 
 static void take_settled(follow *f, const cop_wire_glance *glance)
@@ -65,7 +79,7 @@ static void take_settled(follow *f, const cop_wire_glance *glance)
 	while (cop_wire_settled_next(&rest, &s)) {
 		cop_past_fate *fate = find(f, &s.id);
 		if (fate != NULL)
-			end(f, fate, glance->time, cop_past_fate_outcome_text(s.outcome), s.loss, s.losses);
+			end(f, fate, glance->time, cop_past_fate_outcome_text(s.outcome), &s);
 	}
 }
 

@@ -9,10 +9,17 @@
 
 #define COP_PAST_FATE_FEEDBACK 8
 
+/* Losses by their names, as a cop_wire_named views them. */
+typedef struct cop_past_fate_named {
+	uint8_t pairs[COP_WIRE_NAMED_ROOM];
+	size_t length, count; /* count 0: none */
+} cop_past_fate_named;
+
 typedef struct cop_past_fate_feedback {
 	double time;
 	double loss[2];
 	unsigned losses;
+	cop_past_fate_named named;
 	cop_wire_result result;
 } cop_past_fate_feedback;
 
@@ -24,6 +31,7 @@ typedef struct cop_past_fate {
 	const char *how;   /* "feedback", or as in cop_past_fate_outcome_text */
 	double loss[2];    /* that was learned, or came */
 	unsigned losses;   /* 0: none */
+	cop_past_fate_named named;
 	cop_past_fate_feedback feedback[COP_PAST_FATE_FEEDBACK]; /* the first ones, its last one included */
 	size_t feedbacks;
 } cop_past_fate;

@@ -16,6 +16,15 @@ static void put_losses(const double *loss, unsigned losses, cop_bytes *out)
 		cop_wire_put_double(out, loss[i]);
 }
 
+static void put_named(const cop_past_fate_named *named, cop_bytes *out)
+{
+	const cop_wire_named view = { named->pairs, named->length, named->count };
+	if (named->count == 0)
+		return;
+	cop_wire_put_text(out, "losses");
+	cop_wire_named_put(out, &view);
+}
+
 static void put_action(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out)
 {
 	const double low = model->set.value_low, high = model->set.value_high;
@@ -47,6 +56,7 @@ static void put_feedback(const cop_past_fate_feedback *feedback, cop_bytes *out)
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_double(out, "t", feedback->time);
 	put_losses(feedback->loss, feedback->losses, out);
+	put_named(&feedback->named, out);
 	cop_wire_put_key_text(out, "result", cop_wire_result_text(feedback->result));
 	cop_wire_put_map_close(out, map);
 }
@@ -59,6 +69,7 @@ static void put_end(const cop_past_fate *fate, cop_bytes *out)
 	cop_wire_put_key_double(out, "t", fate->time);
 	if (fate->losses > 0)
 		put_losses(fate->loss, fate->losses, out);
+	put_named(&fate->named, out);
 	cop_wire_put_map_close(out, map);
 }
 

@@ -6,9 +6,9 @@
 
 #include "wire/wire_keys.h"
 
-enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, RESULT, SETTLED, KEYS, HEAD = ARM };
+enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, NAMED, RESULT, SETTLED, KEYS, HEAD = ARM };
 
-static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "r", "s" };
+static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "s" };
 
 /* The first two are taken. */
 static cop_err read_losses(cop_wire_cursor *cursor, cop_wire_glance *out)
@@ -55,6 +55,8 @@ static cop_err read_value(cop_wire_cursor *cursor, unsigned which, cop_wire_glan
 		return cop_wire_cursor_double(cursor, &out->p);
 	case LOSS:
 		return read_losses(cursor, out);
+	case NAMED:
+		return cop_wire_named_read(cursor, &out->named);
 	case RESULT:
 		return read_result(cursor, out);
 	default:

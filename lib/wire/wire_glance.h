@@ -19,6 +19,7 @@ typedef struct cop_wire_glance {
 	double p;
 	double loss[2];
 	unsigned losses;
+	cop_wire_named named; /* losses by their names; count 0: none */
 	cop_wire_result result;
 	cop_wire_settled settled;
 } cop_wire_glance;

@@ -94,6 +94,20 @@ def test_how_decisions_ended_is_told(daemon):
     assert ask(api, "id=m-0")[0]["ended"] == {"how": "pushed_out", "t": ask(api, "id=m-0")[0]["ended"]["t"]}
 
 
+def test_losses_by_their_names_are_told(daemon):
+    api = Api()
+    named = {"losses": ["click=1", "seconds"], "loss_ranges": ["seconds=0:600"]}
+    client = daemon(api.section + model(**named) + model("l", reward="last", reward_window="100ms", **named)).client()
+    for name in "ml":
+        client.decide(name, "x", X)
+        client.ok("feedback", name, {"id": "x", "losses": {"click": 0.25, "seconds": 30}})
+        wait_for(lambda: client.model(name)["pending"] == 0, "the end")
+        client.decide(name, "y", X)
+        got = ask(api, "id=x", name)[0]
+        assert (got["ended"]["how"], got["ended"]["loss"]) == ("feedback" if name == "m" else "recorded", 0.25)
+        assert got["ended"]["losses"] == got["feedback"][0]["losses"] == {"click": 0.25, "seconds": 30}
+
+
 def test_ids_of_all_kinds_are_found(daemon):
     api = Api()
     one = daemon(api.section + model())
