@@ -77,7 +77,7 @@ def same(one, *words, name="m"):
     live = checkpointed(checkpoints(one.state)[-1], name)
     told = [(n, a == b) for (n, a), (_, b) in zip(sections(saved), sections(live))]
     assert all(equal for _, equal in told), (words, answer, told)
-    assert saved == live
+    assert saved == live and answer["live"] is True
     return answer
 
 
@@ -189,6 +189,20 @@ def test_challengers_and_promotions(daemon):
     _, err = coppice("whatif", one.state, "--model", "m", status=1)
     assert "does not fit the model as it was: challenger 1 is gone" in err and "--fresh" in err
     assert whatif(one, "--fresh")[0]["events"] == 3100
+
+
+def test_a_model_that_was_begun_anew_is_seen(daemon):
+    one = live(daemon, "dgt")
+    lived(one, "dgt", 0, 100)
+    one.stop()
+    one.start("--reset-model", "m")
+    one.client()
+    lived(one, "dgt", 100, 200)
+    one.stop()
+    answer, _ = whatif(one)
+    assert answer["begun"] == "journal" and answer["live"] is False
+    assert "is not what the newest checkpoint has" in coppice("whatif", one.state)[0]
+    assert "live" not in whatif(one, "--fresh")[0] and "live" not in whatif(one, "--to", str(answer["from"]))[0]
 
 
 def test_saved_model_is_served(daemon):

@@ -12,6 +12,7 @@
 #include "online/model_page_names.h"
 #include "store/checkpoint_file.h"
 #include "store/state_dir.h"
+#include "store/state_mark.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
 #include "tools/common/saved_file.h"
@@ -129,6 +130,10 @@ static cop_err open_state(whatif *w, cop_diag *diag)
 		err = cop_section_file_open(&w->file, w->checkpoint.data, w->checkpoint.length, w->state, diag);
 	if (err == COP_OK)
 		err = find_model(w, diag);
+	cop_state_mark mark = { 0 };
+	if (err == COP_OK)
+		(void)!cop_state_mark_read(&w->file, &mark); /* none: it stands nowhere */
+	w->question.next = mark.journal_next;
 	if (err == COP_OK)
 		err = cop_model_peek(w->data, w->length, &w->question.was, diag);
 	w->question.state = w->state;

@@ -79,6 +79,8 @@ static void put_beginning(const cop_whatif_figures *f, cop_json_writer *json)
 	if (f->begun == COP_WHATIF_CHECKPOINT)
 		cop_json_put_unsigned(json, "checkpoint", f->checkpoint);
 	cop_json_put_unsigned(json, "record", f->record);
+	if (f->live != COP_WHATIF_UNKNOWN)
+		cop_json_put_boolean(json, "live", f->live == COP_WHATIF_LIVE);
 }
 
 static void put_json(const char *model, const cop_whatif_figures *f, const answer *a, cop_json_writer *json)
@@ -148,6 +150,11 @@ static void put_begun(const cop_whatif_figures *f)
 	else
 		(void)printf("  both begin %s, with record %" PRIu64 "\n",
 		        f->begun == COP_WHATIF_JOURNAL ? "as the model did" : "anew", f->record);
+	if (f->live == COP_WHATIF_LIVE)
+		(void)printf("  the first one is what the newest checkpoint has, byte for byte\n");
+	if (f->live == COP_WHATIF_NOT_LIVE)
+		(void)printf("  the first one is not what the newest checkpoint has: it changed otherwise than by the "
+		             "journal\n");
 }
 
 static void put_estimates(const cop_whatif_figures *f, const answer *a)

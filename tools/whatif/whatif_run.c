@@ -29,8 +29,9 @@ typedef struct run {
 	cop_whatif_pipe *pipe; /* to the second model's thread */
 	cop_whatif_follower follower;
 	uint64_t segment;
-	uint64_t bad; /* records that made no sense */
-	bool judged;  /* what challengers are judged by is known */
+	uint64_t bad;  /* records that made no sense */
+	bool compared; /* with the newest checkpoint */
+	bool judged;   /* what challengers are judged by is known */
 } run;
 
 static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
@@ -113,15 +114,15 @@ static cop_err promote(run *r, const cop_wire_record *rec, cop_diag *diag)
 	return err == COP_ENOMEM ? err : COP_OK;
 }
 
-static void save(const run *r)
+/* A model file, with the names that the newest checkpoint has beside the model. */
+static void put_file(const run *r, const cop_model *model, cop_bytes *out)
 {
 	static const char *const others[] = { "features", "names" };
-	cop_bytes *out = r->question->save;
 	cop_section_file file;
 	cop_model_section section;
 	cop_bytes_clear(out);
 	size_t mark = cop_section_file_begin(out);
-	cop_model_save(r->pair.would.model, out);
+	cop_model_save(model, out);
 	bool open = cop_section_file_open(&file, r->question->data, r->question->length, NULL, NULL) == COP_OK;
 	for (size_t i = 0; open && i < 2; i++) {
 		if (cop_section_file_find(&file, others[i], 0, UINT32_MAX, &section) != COP_OK)
@@ -131,6 +132,24 @@ static void save(const run *r)
 		cop_section_file_end_section(out, at);
 	}
 	cop_section_file_end(out, mark);
+}
+
+/* Where the newest checkpoint stands, the first model is what that has, unless it was begun anew in between, or changed
+ * otherwise than by the journal. */
+static cop_err compare(run *r)
+{
+	const cop_whatif_question *q = r->question;
+	cop_bytes is;
+	r->compared = true;
+	if (is_anew(r) || r->pair.was.model == NULL || r->follower.over)
+		return COP_OK;
+	cop_bytes_init(&is);
+	put_file(r, r->pair.was.model, &is);
+	cop_err err = is.err;
+	bool same = err == COP_OK && is.length == q->length && memcmp(is.data, q->data, is.length) == 0;
+	r->figures->live = same ? COP_WHATIF_LIVE : COP_WHATIF_NOT_LIVE;
+	cop_bytes_fini(&is);
+	return err;
 }
 
 /* The span ends here, at the latest. */
@@ -144,7 +163,7 @@ static cop_err finish(run *r)
 	r->follower.over = true;
 	r->figures->refused = cop_whatif_pair_refused(&r->pair);
 	if (r->question->save != NULL)
-		save(r);
+		put_file(r, r->pair.would.model, r->question->save);
 	return COP_OK;
 }
 
@@ -366,12 +385,18 @@ static cop_err take_record(run *r, cop_diag *diag)
 static cop_err read_all(run *r, cop_diag *diag)
 {
 	cop_err err = COP_OK;
+	uint64_t last = 0;
 	while (err == COP_OK && !(r->follower.over && r->follower.open.count == 0)) {
 		err = cop_record_source_next(&r->source, &r->raw, diag);
+		if (err == COP_OK && !r->compared && r->question->next > 0 && r->raw.sequence >= r->question->next)
+			err = compare(r);
 		if (err == COP_OK)
 			err = take_record(r, diag);
+		last = err == COP_OK ? r->raw.sequence : last;
 	}
-	if (err == COP_OK || err == COP_EEND)
+	if (err == COP_EEND)
+		err = r->compared || last + 1 != r->question->next ? COP_OK : compare(r);
+	if (err == COP_OK)
 		err = finish(r);
 	r->figures->bad += r->bad;
 	return err;

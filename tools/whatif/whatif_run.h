@@ -20,6 +20,7 @@ typedef struct cop_whatif_question {
 	cop_model_settings was; /* those of its newest checkpoint */
 	const void *data;       /* its sections there: names for `save` */
 	size_t length;
+	uint64_t next; /* the first record that is not in it */
 	const cop_whatif_changes *changes;
 	bool fresh;             /* both begin anew, whatever there is to begin with */
 	double from, to;        /* of the decisions, seconds since 1970; may be infinite */
@@ -35,8 +36,16 @@ typedef enum cop_whatif_begun {
 	COP_WHATIF_CHECKPOINT, /* as a checkpoint has the model */
 } cop_whatif_begun;
 
+/* Whether the first model is byte for byte what the newest checkpoint has, where that stands. */
+typedef enum cop_whatif_live {
+	COP_WHATIF_UNKNOWN, /* both began anew, or the span does not reach there */
+	COP_WHATIF_LIVE,
+	COP_WHATIF_NOT_LIVE
+} cop_whatif_live;
+
 typedef struct cop_whatif_figures {
 	cop_whatif_begun begun;
+	cop_whatif_live live;
 	uint64_t checkpoint;  /* its number */
 	uint64_t record;      /* the first that was learned; 0: none was */
 	uint64_t events, bad; /* whose loss is known; records and events that made no sense */
