@@ -34,6 +34,7 @@ static cop_err by_rules(
 	case COP_WIRE_RECORD_DECISION:
 		return decide(model, r, how);
 	case COP_WIRE_RECORD_FEEDBACK:
+		cop_wire_named_find(&r->named, &model->set.losses.weights, &model->told);
 		if (r->has_x && !r->joined)
 			return feedback_with_context(model, r, &how->result);
 		return cop_model_feedback(model, &r->id, r->loss, r->losses, r->time, &how->result);

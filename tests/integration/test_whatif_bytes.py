@@ -31,6 +31,8 @@ MODELS = {
     "waiting": {"pending_max": 20},
     "apprentice": {"apprentice": True, "policy": "epsilon", "epsilon": 0.1},
     "answered": {"learner": "dgt", "default_loss": 0.5},
+    "losses": {"losses": ["click=1", "revenue=-0.02", "seconds"], "loss_range": [-1, 1],
+               "loss_ranges": ["revenue=0:50", "seconds=0:600"], "reward": "last", "reward_window": "50ms"},
 }
 
 
@@ -59,7 +61,7 @@ def lived(one, name, first, last, seed=1):
             continue
         id = i - rng.randrange(3) if rng.random() < 0.3 and i > first + 3 else i
         losses = [rng.random(), rng.random()] if MODELS[name].get("feedback") == "two" else rng.random()
-        sent = {"id": id, "loss": losses}
+        sent = {"id": id, "loss": losses} if name != "losses" else {"id": id, "losses": {"click": losses, "revenue": 50 * losses}}
         if name in ("answered", "apprentice") and rng.random() < 0.5:  # events of their own, or of a decision that waits
             known = {"id": id} if rng.random() < 0.5 else {"id": 10000 + i}
             sent |= {**known, "x": XS[i % len(XS)], "a": answer["a"] if rng.random() < 0.8 else 0, "p": 0.5}

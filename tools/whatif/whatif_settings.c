@@ -22,7 +22,7 @@ static bool listed(const char *const *names, const char *name)
 static bool is_fixed(const cop_model_settings *set, const char *name)
 {
 	static const char *const names[] = { "arms", "features", "bits", "max_nonzeros", "candidate_features",
-		"max_candidates", "loss_range", "value_range", "feedback", NULL };
+		"max_candidates", "loss_range", "value_range", "feedback", "losses", "loss_ranges", NULL };
 	static const char *const probes[] = { "delta", "delta_decay", "delta_floor", NULL };
 	return listed(names, name) || (set->learner.feedback != COP_VALUE_BINS && listed(probes, name));
 }
