@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "daemon/api/api_link.h"
 #include "daemon/common/clock.h"
+#include "daemon/forget_server.h"
 #include "daemon/refit/refit_body.h"
 #include "daemon/model_change.h"
 #include "daemon/past_verb.h"
@@ -36,6 +37,7 @@ typedef struct request {
 	size_t length;
 	uint64_t sequence;              /* newest journal record that the reply reports; 0: none */
 	const cop_access_entry *client; /* whose key it came with; NULL: none */
+	bool quiet;                     /* administration that changed nothing, and is not logged */
 	bool limited;                   /* it is beyond the client's limits */
 	uint32_t owner, owner_most;     /* of its decisions, as of a cop_event_scope */
 } request;
@@ -216,6 +218,14 @@ static cop_err change_model(request *r, cop_wire_fault *fault)
 	        r->server, r->name, r->name_length, r->body, r->length, &r->server->serving.reply, fault);
 }
 
+static cop_err forget(request *r, cop_wire_fault *fault)
+{
+	bool ordered = true;
+	cop_err err = cop_forget_server_order(r->server, r->model, r->body, r->length, &ordered, fault);
+	r->quiet = !ordered;
+	return err;
+}
+
 static cop_err refit(request *r, cop_wire_fault *fault)
 {
 	cop_refit_order order = { .slot = r->model };
@@ -256,6 +266,7 @@ static const verb verbs[] = {
 	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
 	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup },
 	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
+	{ "forget", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, forget },
 	{ "model", NOT_YET, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, change_model },
 	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit },
 	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote },
@@ -277,7 +288,8 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, decision, decisions, status, history, view, checkpoint, backup, reload, model, refit, "
+	        "explain, decision, decisions, status, history, view, checkpoint, backup, reload, forget, model, "
+	        "refit, "
 	        "promote, rollback or freeze",
 	        clean);
 	return NULL;
@@ -489,7 +501,7 @@ void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *m
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
 	if (err != COP_OK)
 		refuse(&r, message, first, &fault);
-	if (r.verb != NULL && r.verb->right == COP_ACCESS_ADMIN)
+	if (r.verb != NULL && r.verb->right == COP_ACCESS_ADMIN && !r.quiet)
 		audit(&r, &message->frame[first], err);
 	if (!api) /* where HTTP's head tells it */
 		put_version(&r, err);

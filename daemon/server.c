@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/signals.h"
 #include "daemon/durable/healing.h"
+#include "daemon/forget_server.h"
 #include "daemon/reload.h"
 #include "daemon/report/metrics.h"
 #include "daemon/request.h"
@@ -64,10 +65,12 @@ cop_err cop_server_open(
 	cop_refits_init(&server->refits, durable); /* whose folder is there now */
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can report that the rest is on its way */
-	server->report = (cop_report){ durable, &server->serving, &server->refits, server->http, .past = &server->past,
-		.born = born, .started = started };
+	server->report = (cop_report){ durable, &server->serving, &server->refits, .forgetting = &server->forgetting,
+		.past = &server->past, .http = server->http, .born = born, .started = started };
 	if (err == COP_OK)
 		err = cop_durability_open(durable, &options->start, server->http, diag);
+	if (err == COP_OK)
+		cop_forget_server_open(server);
 	if (err == COP_OK) {
 		err = cop_signals_open(&server->signals);
 		if (err != COP_OK)
@@ -94,6 +97,7 @@ cop_err cop_server_open(
 void cop_server_close(cop_server *server)
 {
 	cop_refits_stop(&server->refits);
+	cop_forgetting_stop(&server->forgetting);
 	cop_past_desk_fini(&server->past);
 	cop_api_close(server->api);
 	cop_http_close(server->http);
@@ -202,8 +206,9 @@ static void render_metrics(const void *report, cop_bytes *out) { cop_metrics_put
 
 static void take_timers(cop_server *server)
 {
-	server->behind = cop_serving_end_windows(&server->serving);
 	double now = 1e-9 * (double)server->serving.mark; /* late by a wait at most */
+	cop_forgetting_turn(&server->forgetting, now);    /* while all that was put is written */
+	server->behind = cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);
 	cop_refits_turn(&server->refits, now);
 	cop_past_desk_turn(&server->past, now);

@@ -9,6 +9,7 @@
 
 #include "daemon/api/api.h"
 #include "daemon/common/notify.h"
+#include "daemon/durable/forgetting.h"
 #include "daemon/refit/refits.h"
 #include "daemon/report/drop_report.h"
 #include "daemon/report/model_view.h"
@@ -25,6 +26,7 @@ typedef struct cop_server {
 	cop_durability durable;
 	cop_serving serving;
 	cop_refits refits;
+	cop_forgetting forgetting;
 	cop_report report;
 	cop_drop_report drops;
 	cop_model_view view;

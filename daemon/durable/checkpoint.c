@@ -4,9 +4,11 @@
  * still needed. Numbers grow past damaged files too: pruning keeps the highest ones. */
 #include "daemon/durable/checkpoint.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
@@ -175,6 +177,55 @@ cop_err cop_checkpoint_restore_before(
 	cop_bytes_fini(&body);
 	cop_mem_free(all);
 	return err;
+}
+
+static cop_err remove_file(const char *folder, uint64_t sequence, cop_diag *diag)
+{
+	char name[COP_CHECKPOINT_NAME_ROOM];
+	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
+	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	if (unlink(path) == 0 || errno == ENOENT) /* it was pruned */
+		return COP_OK;
+	cop_diag_of(diag, path, "cannot be removed: %s", strerror(errno));
+	return COP_EIO;
+}
+
+cop_err cop_checkpoint_remove_since(
+        const char *folder, uint64_t first, uint64_t newest, uint64_t *removed, cop_diag *diag)
+{
+	uint64_t *all = NULL;
+	size_t count = 0;
+	cop_bytes body;
+	cop_bytes_init(&body);
+	*removed = 0;
+	cop_err err = cop_checkpoint_list(folder, COP_STATE_DIR_CHECKPOINT, &all, &count, diag);
+	for (size_t i = 0; i < count && err == COP_OK; i++) {
+		cop_checkpoint_mark mark = { 0 };
+		if (all[i] >= newest)
+			continue;
+		err = read_file(folder, all[i], &body, &mark, diag);
+		bool goes = is_damage(err) || (err == COP_OK && (first == 0 || mark.journal_next > first));
+		if (is_damage(err) || err == COP_ENOTFOUND)
+			err = COP_OK;
+		if (!goes)
+			continue;
+		err = remove_file(folder, all[i], diag);
+		*removed += err == COP_OK;
+	}
+	cop_bytes_fini(&body);
+	cop_mem_free(all);
+	return err;
+}
+
+/* Fewer than there are mean that more of the journal is kept, never less. */
+void cop_checkpoint_removed_since(cop_checkpoint *checkpoint, uint64_t first)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < checkpoint->kept_count; i++)
+		if (i == 0 || checkpoint->kept[i] <= first)
+			checkpoint->kept[kept++] = checkpoint->kept[i];
+	checkpoint->kept_count = kept;
 }
 
 static void write_file(void *context)

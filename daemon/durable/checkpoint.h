@@ -58,6 +58,13 @@ COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_t
 COP_CHECK cop_err cop_checkpoint_restore_before(
         const char *folder, uint64_t journal_next, cop_model_table *set, cop_checkpoint_mark *mark, cop_diag *diag);
 
+/* Removes the files older than the file `newest` whose state is of after record `first` (0: all older ones), and damaged
+ * ones: how many. Reads the folder alone: any thread. COP_EIO, COP_ENOMEM, with *diag. */
+COP_CHECK cop_err cop_checkpoint_remove_since(
+        const char *folder, uint64_t first, uint64_t newest, uint64_t *removed, cop_diag *diag);
+/* That was done, here: what they needed of the journal is needed no more. */
+void cop_checkpoint_removed_since(cop_checkpoint *checkpoint, uint64_t first);
+
 /* Begins to write a new file; all journal records before mark->journal_next are synced. COP_EEXIST: one is being
  * written. COP_ENOMEM, COP_EIO (no thread): counted and logged. */
 COP_CHECK cop_err cop_checkpoint_start(

@@ -128,7 +128,7 @@ static void checkpoint_written(cop_durability *durable)
 	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, durable->config->state_dir);
 	durable->retention.spare_age = durable->clock.ahead > 0.0;
 	durable->retention.beside = held_bytes(durable);
-	if (durable->journal != NULL)
+	if (durable->journal != NULL && !durable->held)
 		cop_journal_retention_start(&durable->retention, folder, durable->config,
 		        cop_checkpoint_needs(&durable->checkpoint, durable->config->checkpoint_keep),
 		        window_of_refits(durable), durable->log);

@@ -30,6 +30,7 @@ struct cop_journaler {
 	uint64_t interval_ns;
 	cop_journal_writer *writer;
 	cop_bytes batch;       /* records put and not yet written */
+	cop_bytes *copy;       /* of whoever listens; NULL: nobody */
 	uint64_t first;        /* sequence number of the batch's first record */
 	uint64_t count;        /* records in it */
 	uint64_t unsynced;     /* bytes written since the last sync that has ended */
@@ -206,8 +207,12 @@ uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const co
 	j->count++;
 	j->counts.records++;
 	j->counts.bytes += j->batch.length - before;
+	if (j->copy != NULL)
+		cop_bytes_put(j->copy, j->batch.data + before, j->batch.length - before);
 	return sequence;
 }
+
+void cop_journaler_listen(cop_journaler *j, cop_bytes *copy) { j->copy = copy; }
 
 static bool write_batch(cop_journaler *j, cop_diag *diag)
 {
@@ -351,6 +356,17 @@ cop_err cop_journaler_flush(cop_journaler *j, cop_diag *diag)
 	}
 	j->unsynced = 0;
 	return COP_OK;
+}
+
+cop_err cop_journaler_roll(cop_journaler *j, cop_diag *diag)
+{
+	cop_err err = cop_journaler_flush(j, diag);
+	bool fresh = err == COP_OK && cop_journal_writer_base(j->writer) > cop_journal_writer_written(j->writer);
+	if (err == COP_OK && !fresh && cop_journal_writer_roll(j->writer, diag) != COP_OK) {
+		(void)breaks(j);
+		err = COP_EIO;
+	}
+	return err;
 }
 
 cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)

@@ -60,6 +60,11 @@ const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *journa
 
 /* Everything put is written and synced when this gives COP_OK. Waits. COP_EIO: broken, *diag says why. */
 COP_CHECK cop_err cop_journaler_flush(cop_journaler *journaler, cop_diag *diag);
+/* The same, and what is put from then on goes into a new segment. */
+COP_CHECK cop_err cop_journaler_roll(cop_journaler *journaler, cop_diag *diag);
+/* What is put from now on goes behind `copy` too (kept; NULL: no longer), record by record as in a segment; short of memory,
+ * copy->err says so. */
+void cop_journaler_listen(cop_journaler *journaler, cop_bytes *copy);
 /* Tries to go on after a break: all that was put is in a new segment then, synced. The caller writes a checkpoint
  * before it records again, for what happened meanwhile is in no record. COP_EFORMAT, COP_ENOTFOUND: what was put cannot
  * be read back, or its file is gone: cop_journaler_begin_anew leads on. COP_EIO, COP_ENOMEM: still broken. */

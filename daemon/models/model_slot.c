@@ -421,6 +421,18 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 		inherit(slot, from);
 }
 
+void cop_model_slot_replace(cop_model_slot *slot, cop_model_slot *from)
+{
+	cop_timeline_sums was, now;
+	cop_model_slot_follow(slot, from);
+	cop_model_slot_sums(from, &was);
+	cop_model_slot_sums(slot, &now);
+	cop_timeline_shift(&slot->timeline, &was, &now);
+	cop_model_counters_shift(
+	        &slot->before, cop_model_get_counters(from->model), cop_model_get_counters(slot->model));
+	slot->decided = now.decisions;
+}
+
 cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, cop_log *log, cop_diag *diag)
 {
 	const char *path = slot->config->start_from_path;

@@ -80,6 +80,8 @@ COP_CHECK cop_err cop_model_slot_grow(
 /* The counts and queues of the process, which are no part of the saved state, move from the one to the other, and so does
  * the state itself where grow left it to that: `from` is only to be closed then. */
 void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from);
+/* The same where the slot's model knows other events than the other one's: what is counted goes on, and never falls. */
+void cop_model_slot_replace(cop_model_slot *slot, cop_model_slot *from);
 void cop_model_slot_close(cop_model_slot *slot); /* NULL is allowed */
 
 /* The state of a model file, and its names; *diag then begins with the model's name. COP_ESHAPE: of another shape.

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "store/section_file.h"
@@ -507,6 +508,22 @@ void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_mo
 	exchange->leaving_count = 0;
 	unpark(set);
 	cop_model_table_drop(exchange);
+}
+
+static cop_model_slot **place_of(cop_model_table *set, const char *stored)
+{
+	size_t i = 0;
+	while (i < set->count && strcmp(set->items[i]->stored, stored) != 0)
+		i++;
+	COP_ASSERT(i < set->count);
+	return &set->items[i];
+}
+
+void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const char *stored)
+{
+	cop_model_slot **a = place_of(one, stored), **b = place_of(other, stored), *slot = *a;
+	*a = *b;
+	*b = slot;
 }
 
 /* ---- arms, as records report them ---- */

@@ -65,6 +65,9 @@ void cop_model_table_drop(cop_model_table_exchange *exchange);
 void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_model_table_exchange *exchange,
         void (*gone)(void *context, cop_model_slot *slot), void *context);
 
+/* The model of this stored name, which both tables have, exchanges its slots. */
+void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const char *stored);
+
 /* From here on a record is of a model with so many arms, by its stored name: if the model has fewer, and is configured with
  * so many, it gets them; one that nothing was done to yet may get fewer. Its slot is another one then. Models without
  * arms, or that are not there, stay. COP_ENOMEM ... */

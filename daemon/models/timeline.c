@@ -84,6 +84,15 @@ void cop_timeline_follow(cop_timeline *timeline, const cop_timeline *from)
 		timeline->arm_past[k] = k < arms ? from->arm_past[k] : 0;
 }
 
+void cop_timeline_shift(cop_timeline *timeline, const cop_timeline_sums *was, const cop_timeline_sums *now)
+{
+	timeline->past.decisions += now->decisions - was->decisions; /* whatever is greater */
+	timeline->past.losses += now->losses - was->losses;
+	timeline->past.loss += now->loss - was->loss;
+	timeline->past.weights += now->weights - was->weights;
+	timeline->past.weights_squared += now->weights_squared - was->weights_squared;
+}
+
 static void push_empty(cop_timeline *t)
 {
 	t->item[t->count] = (cop_timeline_sums){ 0 };

@@ -39,6 +39,8 @@ void cop_timeline_fini(cop_timeline *timeline);
 
 /* Goes on where another one is, of a model that had at most as many arms. */
 void cop_timeline_follow(cop_timeline *timeline, const cop_timeline *from);
+/* What is counted from now on goes on from `now` where it was `was`. */
+void cop_timeline_shift(cop_timeline *timeline, const cop_timeline_sums *was, const cop_timeline_sums *now);
 /* The first interval begins now, with these sums. */
 void cop_timeline_begin(
         cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions);

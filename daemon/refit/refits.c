@@ -342,7 +342,7 @@ static bool is_synced(cop_refits *r, const cop_model_slot *slot, double now)
 
 static void begin_due(cop_refits *r, double now)
 {
-	if (!journal_stands(r))
+	if (!journal_stands(r) || r->durable->held)
 		return;
 	for (size_t i = 0; i < r->durable->models.count; i++) {
 		cop_model_slot *slot = r->durable->models.items[i];

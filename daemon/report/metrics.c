@@ -377,6 +377,12 @@ static void put_daemon(const cop_report *report, cop_bytes *out)
 	        "Models that are kept in checkpoints but not configured.", report->durable->models.parked_count);
 	cop_exposition_lone_whole(
 	        out, "coppice_refit_running", "1 while a refit is under way.", report->refits->running != NULL);
+	cop_exposition_lone_whole(out, "coppice_forget_orders",
+	        "Orders to forget somebody that are not carried out yet.", report->forgetting->waiting);
+	cop_exposition_lone_whole(
+	        out, "coppice_forget_done_total", "Of them, those that were carried out.", report->forgetting->done);
+	cop_exposition_lone_whole(out, "coppice_forget_failures_total", "Times that one went wrong, to be begun anew.",
+	        report->forgetting->failed);
 	cop_exposition_lone_number(out, "coppice_clock_ahead_seconds",
 	        "By how much the clock is ahead of event time while it is ignored; else 0.",
 	        report->durable->clock.ahead);

@@ -4,6 +4,7 @@
 
 #include "daemon/api/api.h"
 #include "daemon/common/http.h"
+#include "daemon/durable/forgetting.h"
 #include "daemon/refit/refits.h"
 #include "daemon/report/past_desk.h"
 #include "daemon/serve/serving.h"
@@ -12,6 +13,7 @@ typedef struct cop_report {
 	const cop_durability *durable; /* kept, as are the next three */
 	const cop_serving *serving;
 	const cop_refits *refits;
+	const cop_forgetting *forgetting;
 	cop_http *http;     /* NULL: off */
 	const cop_api *api; /* NULL: off */
 	const cop_past_desk *past;

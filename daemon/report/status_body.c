@@ -14,6 +14,7 @@
 #include "daemon/models/losses_body.h"
 #include "daemon/refit/refit_body.h"
 #include "daemon/report/counter_tables.h"
+#include "daemon/report/forget_body.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -268,6 +269,7 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	put_table("past", cop_counter_tables_past, &report->past->counts, out);
 	put_journal(report, out);
 	put_checkpoint(&report->durable->checkpoint, out);
+	cop_forget_body_status(report->forgetting, out);
 	if (report->durable->clock.ahead > 0.0)
 		cop_wire_put_key_double(out, "clock_ahead", report->durable->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(report->durable->log));

@@ -12,7 +12,8 @@
 #include "store/journal_reader.h"
 #include "wire/wire_mention.h"
 
-#define SIDES 2
+#define SIDES  2
+#define BREATH 1024 /* records between questions whether to go on */
 
 typedef struct side {
 	cop_event_id name;
@@ -29,7 +30,20 @@ struct cop_forget_plan {
 	size_t side_count;
 	uint64_t next; /* record to go on with */
 	uint64_t unread;
+	bool (*goes_on)(void *context);
+	void *context;
 };
+
+void cop_forget_ask(cop_forget_plan *plan, bool (*goes_on)(void *context), void *context)
+{
+	plan->goes_on = goes_on;
+	plan->context = context;
+}
+
+static bool is_over(const cop_forget_plan *plan, uint64_t sequence)
+{
+	return sequence % BREATH == 0 && plan->goes_on != NULL && !plan->goes_on(plan->context);
+}
 
 /* ---- the plan ---- */
 
@@ -146,9 +160,10 @@ static cop_err add_model(side *s, const cop_wire_mention *mention)
 
 static bool in_scope(const cop_forget_plan *plan, const cop_wire_mention *mention)
 {
-	return mention->model_length <= COP_WIRE_RECORD_MODEL &&
-	       (plan->all || (strlen(plan->only) == mention->model_length &&
-	                             memcmp(plan->only, mention->model, mention->model_length) == 0));
+	const size_t only = strlen(plan->only), length = mention->model_length;
+	return length <= COP_WIRE_RECORD_MODEL &&
+	       (plan->all || (length >= only && memcmp(plan->only, mention->model, only) == 0 &&
+	                             (length == only || mention->model[only] == '#')));
 }
 
 /* Types whose bodies mention decisions. */
@@ -266,18 +281,17 @@ static cop_err take(
 	return COP_OK;
 }
 
-static cop_err take_record(cop_forget_plan *plan, const cop_journal_record *record)
+cop_err cop_forget_take(cop_forget_plan *plan, const cop_journal_record *record)
 {
 	cop_wire_mention mention;
-	if (!is_read(record->type))
-		return COP_OK;
-	if (cop_wire_mention_read(record->body, record->length, &mention) != COP_OK) {
-		plan->unread++;
-		return COP_OK;
-	}
 	cop_err err = COP_OK;
-	for (size_t i = 0; i < plan->side_count && err == COP_OK && in_scope(plan, &mention); i++)
+	bool reads = is_read(record->type);
+	bool read = reads && cop_wire_mention_read(record->body, record->length, &mention) == COP_OK;
+	plan->unread += reads && !read;
+	for (size_t i = 0; i < plan->side_count && err == COP_OK && read && in_scope(plan, &mention); i++)
 		err = take(plan, &plan->sides[i], record, &mention);
+	if (err == COP_OK)
+		plan->next = record->sequence + 1;
 	return err;
 }
 
@@ -294,6 +308,7 @@ cop_err cop_forget_scan(cop_forget_plan *plan, const char *folder, uint64_t up_t
 	cop_journal_record record;
 	if (up_to < plan->next)
 		return COP_OK;
+	bool ended = false;
 	cop_err err = open_reader(plan, folder, &reader, diag);
 	if (err != COP_OK)
 		return err;
@@ -301,14 +316,32 @@ cop_err cop_forget_scan(cop_forget_plan *plan, const char *folder, uint64_t up_t
 		err = cop_journal_next(reader, &record, diag);
 		if (err != COP_OK || record.sequence > up_to)
 			break;
-		err = take_record(plan, &record);
-		if (err == COP_OK)
-			plan->next = record.sequence + 1;
-		else
+		ended = is_over(plan, record.sequence);
+		err = ended ? COP_EEND : cop_forget_take(plan, &record);
+		if (err != COP_OK)
 			cop_diag_of(diag, folder, "%s", cop_err_text(err));
 	}
 	cop_journal_reader_close(reader);
-	return err == COP_EEND ? COP_OK : err;
+	return err == COP_EEND && !ended ? COP_OK : err;
+}
+
+/* ---- the ids ---- */
+
+cop_err cop_forget_ids(const cop_forget_plan *plan, const char *stored, cop_event_id **ids, size_t *count)
+{
+	const side *s = chosen(plan);
+	const cop_wire_mention model = { .model = stored, .model_length = strlen(stored) };
+	const size_t which = find_model(s, &model);
+	*count = 0;
+	*ids = cop_mem_alloc(s->spans.count + 1, sizeof **ids);
+	if (*ids == NULL)
+		return COP_ENOMEM;
+	if (!plan->unit && in_scope(plan, &model))
+		(*ids)[(*count)++] = s->name;
+	for (size_t i = 0; i < s->spans.count; i++)
+		if (s->spans.items[i].model == which && s->spans.items[i].to == UINT64_MAX)
+			(*ids)[(*count)++] = s->spans.items[i].id;
+	return COP_OK;
 }
 
 /* ---- the edit ---- */
@@ -357,12 +390,16 @@ cop_err cop_forget_edit(const cop_forget_plan *plan, const cop_journal_record *r
 typedef struct erasing {
 	const cop_forget_plan *plan;
 	cop_bytes room;
+	bool ended; /* somebody who was asked wants no more */
 } erasing;
 
 static cop_err edit(void *context, const cop_journal_record *record, cop_journal_record *out, bool *changed)
 {
 	erasing *e = context;
 	cop_forget_fate fate;
+	e->ended = is_over(e->plan, record->sequence);
+	if (e->ended)
+		return COP_EINVAL; /* which ends it; COP_EEND is a segment's own end */
 	cop_err err = cop_forget_edit(e->plan, record, &e->room, out, &fate);
 	*changed = fate != COP_FORGET_KEEP;
 	return err;
@@ -395,5 +432,5 @@ cop_err cop_forget_erase(const cop_forget_plan *plan, const char *folder, cop_jo
 	cop_bytes_init(&e.room);
 	err = cop_journal_rewrite(folder, cop_forget_last(plan), &editor, done, diag);
 	cop_bytes_fini(&e.room);
-	return err;
+	return e.ended ? COP_EEND : err;
 }

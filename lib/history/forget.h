@@ -18,7 +18,7 @@ typedef struct cop_forget_whom {
 	bool unit;         /* name is a unit's; else a decision's id */
 	cop_event_id name; /* kind 0: whom text names */
 	const char *text;  /* a text, or, where no record has that, a whole number; borrowed */
-	const char *model; /* stored name; NULL: all models; borrowed */
+	const char *model; /* of all its lives, NAME and NAME#LIFE; NULL: all models; borrowed */
 } cop_forget_whom;
 
 /* What is concerned, of one model. */
@@ -36,10 +36,19 @@ typedef struct cop_forget_plan cop_forget_plan;
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_forget_plan_new(const cop_forget_whom *whom, cop_forget_plan **out);
 void cop_forget_plan_free(cop_forget_plan *plan);
+/* Asked now and then while the journal is read or rewritten (NULL: nobody is); false ends that with COP_EEND. */
+void cop_forget_ask(cop_forget_plan *plan, bool (*goes_on)(void *context), void *context);
 
 /* Reads the journal up to this record, each record once: again, with a later one, it goes on where it ended. Gaps are
  * passed over. COP_EFORMAT, COP_EVERSION: damage, or a newer journal. COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_forget_scan(cop_forget_plan *plan, const char *folder, uint64_t up_to, cop_diag *diag);
+
+/* The same of one record, which the journal holds behind all that was scanned. COP_ENOMEM. */
+COP_CHECK cop_err cop_forget_take(cop_forget_plan *plan, const cop_journal_record *record);
+
+/* The ids that are theirs to the end of what was scanned, of the model of that stored name; caller frees *ids with
+ * cop_mem_free. COP_ENOMEM. */
+COP_CHECK cop_err cop_forget_ids(const cop_forget_plan *plan, const char *stored, cop_event_id **ids, size_t *count);
 
 /* Models in which records are concerned; 0: none is. Borrowed until the next scan. */
 const cop_forget_model *cop_forget_models(const cop_forget_plan *plan, size_t *count);

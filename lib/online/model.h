@@ -182,6 +182,9 @@ COP_CHECK cop_err cop_model_view_logged(cop_model *model, const cop_model_logged
  */
 size_t cop_model_expire(cop_model *model, double now, size_t most);
 
+/* Ends the decisions that wait under these ids, with nothing learned, as if their windows had ended. How many waited. */
+size_t cop_model_forget(cop_model *model, const cop_event_id *ids, size_t count, double now);
+
 /* Whether decisions that are applied from records (online/model_record.h) are explained as they are made, too, as far as
  * explanations are kept. At first they are not. */
 void cop_model_explain_applied(cop_model *model, bool on);

@@ -85,6 +85,21 @@ double cop_model_counters_sum(const cop_model_counters *counters, const cop_mode
 	return *sum;
 }
 
+void cop_model_counters_shift(
+        cop_model_counters *counters, const cop_model_counters *was, const cop_model_counters *now)
+{
+	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
+		const cop_model_counter *row = &cop_model_counters_table[r];
+		void *field = (char *)counters + row->offset;
+		double *sum = field;
+		uint64_t *whole = field;
+		if (row->kind == COP_MODEL_COUNTER_SUM)
+			*sum += cop_model_counters_sum(now, row) - cop_model_counters_sum(was, row);
+		for (size_t i = 0; row->kind != COP_MODEL_COUNTER_SUM && (i == 0 || i < row->count); i++)
+			whole[i] += cop_model_counters_whole(now, row, i) - cop_model_counters_whole(was, row, i);
+	}
+}
+
 void cop_model_counters_save(const cop_model_counters *counters, cop_bytes *bytes)
 {
 	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {

@@ -62,6 +62,11 @@ extern const cop_model_counter cop_model_counters_table[COP_MODEL_COUNTERS];
 uint64_t cop_model_counters_whole(const cop_model_counters *counters, const cop_model_counter *row, size_t i);
 double cop_model_counters_sum(const cop_model_counters *counters, const cop_model_counter *row);
 
+/* Adds what `now` has more than `was`, which may be less than nothing: so that their distance stays as it is when `now`
+ * takes the place of `was`. */
+void cop_model_counters_shift(
+        cop_model_counters *counters, const cop_model_counters *was, const cop_model_counters *now);
+
 /* Appends the saved ones. */
 void cop_model_counters_save(const cop_model_counters *counters, cop_bytes *bytes);
 /* Reads what save wrote; others stay. COP_EFORMAT: other words, or too few bytes. */

@@ -604,3 +604,15 @@ size_t cop_model_expire(cop_model *model, double now, size_t most)
 		cop_model_forget_old(model, now);
 	return ended;
 }
+
+size_t cop_model_forget(cop_model *model, const cop_event_id *ids, size_t count, double now)
+{
+	cop_pending_entry entry;
+	cop_model_begin(model);
+	for (size_t i = 0; i < count; i++) {
+		const cop_wire_settlement is = { .id = ids[i], .outcome = COP_WIRE_OUTCOME_UNANSWERED };
+		if (cop_model_find(model, &ids[i], &entry))
+			cop_model_settle(model, &entry, &is, now);
+	}
+	return model->ended.count;
+}

@@ -5,6 +5,7 @@
  *     coppice.SEQUENCE.checkpoint                checkpoints (store/checkpoint_file.h)
  *     refit/refit.MODEL.NUMBER.checkpoint        challengers that refits made
  *     live.json                                  changes of the models while it served
+ *     forget.NUMBER.checkpoint                   orders to forget somebody that are not carried out yet
  *
  * Section COP_STATE_DIR_MARK of a checkpoint, little-endian: f64 time, u64 next journal record. */
 #ifndef COP_STORE_STATE_DIR_H
@@ -12,6 +13,7 @@
 
 #define COP_STATE_DIR_LOCK         "lock"
 #define COP_STATE_DIR_LIVE         "live.json"
+#define COP_STATE_DIR_FORGET       "forget" /* prefix of the orders' names */
 #define COP_STATE_DIR_JOURNAL      "journal"
 #define COP_STATE_DIR_CHECKPOINT   "coppice"     /* prefix of the checkpoints' names */
 #define COP_STATE_DIR_ENDING       ".checkpoint" /* of checkpoints and challengers */

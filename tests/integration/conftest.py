@@ -115,7 +115,7 @@ def unpack(data):
     return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
 
 
-ADMINISTRATION = ("checkpoint", "backup", "reload", "model", "refit", "promote", "rollback", "freeze")
+ADMINISTRATION = ("checkpoint", "backup", "reload", "forget", "model", "refit", "promote", "rollback", "freeze")
 
 
 class Client:

@@ -428,6 +428,47 @@ static void discard_live(const backup *b)
 	cop_mem_free(path);
 }
 
+/* Orders to forget somebody that are under way: whoever restores the copy carries them out. */
+static cop_err each_order(const backup *b, const char *of,
+        cop_err (*each)(const backup *b, const char *name, cop_diag *diag), cop_diag *diag)
+{
+	uint64_t *all;
+	size_t count;
+	char name[COP_CHECKPOINT_NAME_ROOM];
+	cop_err err = cop_checkpoint_list(of, COP_STATE_DIR_FORGET, &all, &count, diag);
+	if (err != COP_OK)
+		return err;
+	for (size_t i = 0; i < count && err == COP_OK; i++) {
+		cop_checkpoint_name(COP_STATE_DIR_FORGET, all[i], name);
+		err = each(b, name, diag);
+	}
+	cop_mem_free(all);
+	return err;
+}
+
+static cop_err copy_order(const backup *b, const char *name, cop_diag *diag)
+{
+	char *from = NULL, *to = NULL;
+	cop_err err = join(b->state, name, &from, diag);
+	if (err == COP_OK)
+		err = join(b->request->folder, name, &to, diag);
+	if (err == COP_OK && access(from, F_OK) == 0) /* else it was carried out meanwhile */
+		err = copy_file(from, to, UINT64_MAX, diag);
+	cop_mem_free(from);
+	cop_mem_free(to);
+	return err;
+}
+
+static cop_err discard_order(const backup *b, const char *name, cop_diag *diag)
+{
+	char *path = NULL;
+	cop_err err = join(b->request->folder, name, &path, diag);
+	if (err == COP_OK)
+		(void)unlink(path);
+	cop_mem_free(path);
+	return err;
+}
+
 static void discard_challengers(const backup *b)
 {
 	char *path = NULL;
@@ -442,11 +483,12 @@ static void discard_challengers(const backup *b)
 	cop_mem_free(path);
 }
 
-/* Segments, challengers and live changes are all that an attempt can have left: the folder was empty. */
+/* Segments, challengers, live changes and orders are all that an attempt can have left: the folder was empty. */
 static void discard(const backup *b)
 {
 	discard_challengers(b);
 	discard_live(b);
+	(void)!each_order(b, b->request->folder, discard_order, NULL);
 	cop_journal_file *files;
 	size_t count;
 	if (cop_journal_list(b->journal, &files, &count, NULL) != COP_OK)
@@ -595,6 +637,8 @@ static cop_err attempt(backup *b, cop_diag *diag)
 		err = copy_challengers(b, diag);
 	if (err == COP_OK)
 		err = copy_live(b, diag);
+	if (err == COP_OK)
+		err = each_order(b, b->state, copy_order, diag);
 	if (err == COP_OK)
 		err = write_checkpoint(b, diag);
 	if (err != COP_OK)

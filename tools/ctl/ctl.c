@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "ctl_text.h"
+#include "ctl_forget.h"
 #include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
@@ -56,6 +57,10 @@ static const char usage_text[] =
         "                          those that are kept\n"
         "  rollback MODEL          the predecessor serves again\n"
         "  freeze MODEL [--off]    the model learns nothing more, or again\n"
+        "  forget UNIT [MODEL]     erase all that is kept of a unit, a person or session,\n"
+        "                          and learn again without it what was learned from it;\n"
+        "                          in all models, or in one\n"
+        "  forget --id ID [MODEL]  the same of one decision, or of those of this id\n"
         "  backup FOLDER           copy the state, on the daemon's machine, to a new or\n"
         "                          empty folder from which a daemon can start\n\n"
         "  --endpoint EP   the daemon's requests endpoint (default " REQUESTS "),\n"
@@ -70,8 +75,10 @@ static const char usage_text[] =
         "  --loss L[,L]    loss, or two of them\n"
         "  --off           with freeze: no longer\n"
         "  --fresh         with model add: begin anew, whatever was there before\n"
-        "  --string        ID is a string even when it is an integer (17, -3; 017 is a\n"
-        "                  string)\n"
+        "  --id            with forget: what follows is a decision's id, no unit\n"
+        "  --no-wait       with forget: do not wait until it is done (status tells)\n"
+        "  --string        ID or UNIT is a string even when it is an integer (17, -3; 017\n"
+        "                  is one)\n"
         "  --json          the answer as JSON on one line\n";
 
 typedef struct options {
@@ -83,6 +90,8 @@ typedef struct options {
 	bool string;
 	bool off;
 	bool fresh;
+	bool by_id;
+	bool no_wait;
 	bool json;
 	const char *words[MOST_WORDS];
 	int count; /* of words given */
@@ -195,17 +204,24 @@ static bool is_integer(const char *text)
 }
 
 /* An integer is sent as one, unless --string was given. */
+static cop_err read_id(const options *o, const char *text, cop_event_id *id, cop_diag *diag)
+{
+	bool whole = !o->string && is_integer(text);
+	if (whole && text[0] == '-')
+		cop_event_id_from_signed(id, strtoll(text, NULL, 10));
+	else if (whole)
+		cop_event_id_from_unsigned(id, strtoull(text, NULL, 10));
+	else if (!cop_event_id_from_bytes(id, COP_EVENT_ID_STRING, text, strlen(text)))
+		return bad("ID", "expected 1 to 64 bytes", diag);
+	return COP_OK;
+}
+
 static cop_err put_id(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	cop_event_id id;
-	size_t length = strlen(o->id);
-	bool whole = !o->string && is_integer(o->id);
-	if (whole && o->id[0] == '-')
-		cop_event_id_from_signed(&id, strtoll(o->id, NULL, 10));
-	else if (whole)
-		cop_event_id_from_unsigned(&id, strtoull(o->id, NULL, 10));
-	else if (!cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, o->id, length))
-		return bad("ID", "expected 1 to 64 bytes", diag);
+	cop_err err = read_id(o, o->id, &id, diag);
+	if (err != COP_OK)
+		return err;
 	cop_wire_put_text(body, "id");
 	cop_wire_id_put(body, &id);
 	return COP_OK;
@@ -351,6 +367,8 @@ static const cop_option rows[] = {
 	{ "string", COP_OPTION_FLAG, OF(string) },
 	{ "off", COP_OPTION_FLAG, OF(off) },
 	{ "fresh", COP_OPTION_FLAG, OF(fresh) },
+	{ "id", COP_OPTION_FLAG, OF(by_id) },
+	{ "no-wait", COP_OPTION_FLAG, OF(no_wait) },
 	{ "json", COP_OPTION_FLAG, OF(json) },
 	{ .name = NULL },
 };
@@ -408,6 +426,7 @@ static const struct form {
 	{ "backup", 1, 1, 0, false, true, "backup: expected FOLDER" },
 	{ "model", 2, MOST_WORDS - 1, 0, false, true,
 	        "model: expected add, set, unset, reset or remove, MODEL, and at most 61 options" },
+	{ "forget", 1, 2, 0, false, true, "forget: expected UNIT, or --id ID, and perhaps MODEL" },
 	{ "checkpoint", 0, 0, 0, false, true, "expected no argument behind this verb" },
 	{ "reload", 0, 0, 0, false, true, "expected no argument behind this verb" },
 };
@@ -421,6 +440,8 @@ static bool check(options *o, int arguments)
 		return usage_error("--key and --server-key go together");
 	if (o->off && !is_verb(o, "freeze"))
 		return usage_error("--off goes with freeze");
+	if ((o->by_id || o->no_wait) && !is_verb(o, "forget"))
+		return usage_error("--id and --no-wait go with forget");
 	if (o->fresh && !is_verb(o, "model"))
 		return usage_error("--fresh goes with model add");
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -440,9 +461,32 @@ static bool check(options *o, int arguments)
 	return expected != NULL ? usage_error(expected)
 	                        : cop_command_complain(NAME,
 	                                  "no verb '%s'; expected status, explain, decide, feedback, checkpoint, "
-	                                  "reload, model, refit, "
+	                                  "reload, forget, model, refit, "
 	                                  "promote, rollback, freeze or backup (coppice ctl --help)",
 	                                  o->verb);
+}
+
+static cop_err forget(const options *o, cop_diag *diag)
+{
+	cop_ctl_forget_request request = {
+		.endpoint = o->endpoint,
+		.keys = o->keys,
+		.timeout = o->timeout,
+		.by_id = o->by_id,
+		.model = o->count > 2 ? o->words[2] : "",
+		.wait = !o->no_wait,
+		.json = o->json,
+	};
+	cop_err err = read_id(o, o->words[1], &request.whom, diag);
+	return err == COP_OK ? cop_ctl_forget(&request, diag) : err;
+}
+
+static cop_err carry_out(const options *o, cop_diag *diag)
+{
+	cop_backup_request backup = { o->endpoint, o->keys, o->timeout, o->words[1], o->json };
+	if (is_verb(o, "backup"))
+		return cop_backup(&backup, diag);
+	return is_verb(o, "forget") ? forget(o, diag) : ask(o, diag);
 }
 
 int cop_command_ctl(int argc, char **argv)
@@ -462,7 +506,5 @@ int cop_command_ctl(int argc, char **argv)
 	if (!check(&o, o.count - 1))
 		return COP_EXIT_USAGE;
 	cop_diag diag = { 0 };
-	cop_backup_request backup = { o.endpoint, o.keys, o.timeout, o.words[1], o.json };
-	bool is_backup = strcmp(o.verb, "backup") == 0;
-	return cop_command_end(NAME, is_backup ? cop_backup(&backup, &diag) : ask(&o, &diag), NULL, &diag);
+	return cop_command_end(NAME, carry_out(&o, &diag), NULL, &diag);
 }

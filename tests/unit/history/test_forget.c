@@ -604,6 +604,83 @@ static void test_forget_killed_at_any_call_is_ended_by_the_next(void **state)
 	assert_true(n > 100);
 }
 
+/* ---- while a journal is written ---- */
+
+static void test_forget_takes_records_behind_the_scan(void **state)
+{
+	(void)state;
+	book b;
+	size_t count;
+	cop_event_id *ids;
+	cop_journal_reader *reader;
+	cop_journal_record record;
+	begin(&b, 1);
+	decide(&b, "m", "a", UNIT);      /* 1 */
+	decide(&b, "m", "b", UNIT);      /* 2 */
+	decide(&b, "m#2", "c", UNIT);    /* 3: another life */
+	decide(&b, "m", "a", "another"); /* 4 */
+	give_feedback(&b, "m", "b");     /* 5 */
+	decide(&b, "m2", "d", UNIT);     /* 6: another model */
+	close_book(&b);
+	cop_forget_plan *plan = plan_of(true, UNIT, "m");
+	assert_int_equal(cop_forget_scan(plan, folder, 2, NULL), COP_OK);
+	assert_int_equal(cop_journal_reader_open(folder, 3, false, &reader, NULL), COP_OK);
+	while (cop_journal_next(reader, &record, NULL) == COP_OK)
+		assert_int_equal(cop_forget_take(plan, &record), COP_OK);
+	cop_journal_reader_close(reader);
+	assert_string_equal(fates(plan), "RRRKRK");
+	assert_int_equal(cop_forget_ids(plan, "m", &ids, &count), COP_OK);
+	assert_int_equal(count, 1); /* a is another's now */
+	const cop_event_id b_id = text_id("b");
+	assert_true(cop_event_id_equal(&ids[0], &b_id));
+	cop_mem_free(ids);
+	assert_int_equal(cop_forget_ids(plan, "other", &ids, &count), COP_OK);
+	assert_int_equal(count, 0);
+	cop_mem_free(ids);
+	cop_forget_plan_free(plan);
+	plan = plan_of(false, "b", NULL); /* an id is theirs in every model, whatever was scanned */
+	assert_int_equal(cop_forget_ids(plan, "other", &ids, &count), COP_OK);
+	assert_true(count == 1 && cop_event_id_equal(&ids[0], &b_id));
+	cop_mem_free(ids);
+	cop_forget_plan_free(plan);
+}
+
+static bool goes_on(void *context)
+{
+	unsigned *left = context;
+	return (*left)-- > 0;
+}
+
+static void test_forget_ends_when_it_is_told_to(void **state)
+{
+	(void)state;
+	book b;
+	unsigned asked = 2;
+	cop_diag diag = { .message = "" };
+	cop_journal_rewritten done;
+	begin(&b, 1);
+	for (unsigned i = 0; i < 4000; i++)
+		decide(&b, "m", "a", i % 2 == 0 ? UNIT : "another");
+	close_book(&b);
+	begin(&b, 4001);
+	decide(&b, "m", "z", NULL);
+	close_book(&b);
+	cop_forget_plan *plan = plan_of(true, UNIT, NULL);
+	cop_forget_ask(plan, goes_on, &asked);
+	assert_int_equal(cop_forget_scan(plan, folder, UINT64_MAX, &diag), COP_EEND);
+	assert_int_equal(cop_forget_last(plan), 3 * 1024 - 1);
+	cop_forget_ask(plan, NULL, NULL);
+	assert_int_equal(cop_forget_scan(plan, folder, UINT64_MAX, &diag), COP_OK);
+	asked = 1;
+	cop_forget_ask(plan, goes_on, &asked);
+	assert_int_equal(cop_forget_erase(plan, folder, &done, &diag), COP_EEND);
+	assert_true(done.segments == 0 && has_text(UNIT));
+	cop_forget_ask(plan, NULL, NULL);
+	assert_int_equal(cop_forget_erase(plan, folder, &done, &diag), COP_OK);
+	assert_true(done.segments == 1 && !has_text(UNIT));
+	cop_forget_plan_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -619,6 +696,8 @@ int main(void)
 		TEST(test_forget_erase_leaves_nothing_of_the_unit),
 		TEST(test_forget_leaves_the_others_history),
 		TEST(test_forget_erase_refuses_the_newest_segment),
+		TEST(test_forget_takes_records_behind_the_scan),
+		TEST(test_forget_ends_when_it_is_told_to),
 		TEST(test_forget_killed_at_any_call_is_ended_by_the_next),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,6 +138,20 @@ static void test_another_number_of_results_is_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+static void test_shift_keeps_the_distance(void **state)
+{
+	(void)state;
+	cop_model_counters before = { .decisions = 10, .loss_sum = 1.5, .awaited = 3.0 };
+	const cop_model_counters was = { .decisions = 100, .greedy = 7, .loss_sum = 20.0, .feedback = { 5, 0, 9 } };
+	const cop_model_counters now = { .decisions = 60, .greedy = 8, .loss_sum = 12.0, .feedback = { 4, 1, 2 } };
+	cop_model_counters_shift(&before, &was, &now);
+	assert_int_equal(now.decisions - before.decisions, 90);
+	assert_int_equal(now.greedy - before.greedy, 7);
+	assert_int_equal(now.feedback[2] - before.feedback[2], 9);
+	assert_int_equal(now.feedback[1] - before.feedback[1], 0);
+	assert_true(now.loss_sum - before.loss_sum == 18.5 && before.awaited == 3.0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +160,7 @@ int main(void)
 		cmocka_unit_test(test_rows_read_their_fields),
 		cmocka_unit_test(test_saved_counters_come_back_and_others_stay),
 		cmocka_unit_test(test_cut_counters_are_refused),
+		cmocka_unit_test(test_shift_keeps_the_distance),
 		cmocka_unit_test(test_another_number_of_results_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

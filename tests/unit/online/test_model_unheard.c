@@ -156,10 +156,27 @@ static void test_saved_unheard_is_unheard_after_loading(void **state)
 	cop_model_free(loaded);
 }
 
+static void test_forgotten_ones_end_with_nothing_learned(void **state)
+{
+	(void)state;
+	cop_model *model = default_model(COP_REWARD_SUM);
+	for (uint64_t n = 1; n <= 4; n++)
+		(void)model_decide(model, &rng, false, n, 0.0);
+	assert_int_equal(model_feedback(model, 1, 0.25, 1.0), COP_FEEDBACK_RECORDED);
+	const cop_event_id ids[] = { model_id(1), model_id(3), model_id(9) };
+	assert_int_equal(cop_model_forget(model, ids, 3, 2.0), 2);
+	assert_true(cop_model_pending(model) == 2 && counters(model)->learned == 0 && counters(model)->defaulted == 0);
+	assert_int_equal(model_feedback(model, 3, 0.5, 3.0), COP_FEEDBACK_LATE);
+	assert_int_equal(model_feedback(model, 2, 0.5, 3.0), COP_FEEDBACK_RECORDED);
+	assert_int_equal(cop_model_forget(model, ids, 3, 4.0), 0);
+	cop_model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unheard_is_dropped_without_default),
+		cmocka_unit_test(test_forgotten_ones_end_with_nothing_learned),
 		cmocka_unit_test(test_feedback_of_unheard_is_learned_all_the_same),
 		cmocka_unit_test(test_unheard_of_an_earlier_decision_is_not_of_a_later_one),
 		cmocka_unit_test(test_unheard_after_the_window_counts_until_it_was_ended),

@@ -520,6 +520,32 @@ static void test_models_of_no_configuration_are_parked_and_logged(void **state)
 	cop_checkpoint_fini(&checkpoint);
 }
 
+static bool is_there(uint64_t sequence) { return access(path_of(sequence), F_OK) == 0; }
+
+static void test_files_since_a_record_are_removed_and_older_ones_stay(void **state)
+{
+	(void)state;
+	uint64_t removed;
+	cop_checkpoint checkpoint;
+	cop_checkpoint_init(&checkpoint, folder);
+	for (uint64_t n = 1; n <= 5; n++)
+		write_one(&checkpoint, 10 * n, 9);
+	mark_not_durable(2); /* damaged: nobody can tell what is in it */
+	assert_int_equal(cop_checkpoint_remove_since(folder, 30, 5, &removed, NULL), COP_OK);
+	assert_int_equal(removed, 2);
+	assert_true(is_there(1) && !is_there(2) && is_there(3) && !is_there(4) && is_there(5));
+	cop_checkpoint_removed_since(&checkpoint, 30);
+	assert_int_equal(checkpoint.kept_count, 4); /* 2 cannot be told from 1 here */
+	assert_true(checkpoint.kept[0] == 50 && checkpoint.kept[1] == 30 && checkpoint.kept[3] == 10);
+	assert_int_equal(cop_checkpoint_needs(&checkpoint, 9), 0);
+	assert_int_equal(cop_checkpoint_remove_since(folder, 0, 5, &removed, NULL), COP_OK);
+	assert_true(removed == 2 && files() == 1 && is_there(5));
+	assert_int_equal(cop_checkpoint_remove_since(folder, 0, 5, &removed, NULL), COP_OK);
+	assert_int_equal(removed, 0);
+	assert_int_equal(cop_checkpoint_remove_since("/nowhere", 0, 5, &removed, NULL), COP_ENOTFOUND);
+	cop_checkpoint_fini(&checkpoint);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +565,8 @@ int main(void)
 		        test_models_of_no_configuration_are_parked_and_logged, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_one_of_another_shape_is_named, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_list_of_what_is_needed_may_find_no_memory, make_all, drop_all),
+		cmocka_unit_test_setup_teardown(
+		        test_files_since_a_record_are_removed_and_older_ones_stay, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_folder_that_is_not_there_is_an_error, make_all, drop_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/models/model_set.h"
 #include "store/journal_reader.h"
+#include "store/journal_segment.h"
 #include "support.h"
 #include "support_lock.h"
 
@@ -480,6 +481,64 @@ static void test_folder_that_cannot_be_made_is_named(void **state)
 	(void)!cop_journaler_close(j, NULL);
 }
 
+static void test_listener_hears_each_record_as_it_stands_in_the_segment(void **state)
+{
+	(void)state;
+	cop_bytes heard;
+	cop_journal_record record;
+	size_t need;
+	cop_bytes_init(&heard);
+	cop_journaler *j = opened("never", 1);
+	assert_int_equal(put(j, 1), 1);
+	cop_journaler_listen(j, &heard);
+	assert_int_equal(put(j, 2), 2);
+	assert_true(cop_journaler_commit(j, NULL));
+	assert_int_equal(put(j, 3), 3);
+	cop_journaler_listen(j, NULL);
+	assert_int_equal(put(j, 4), 4);
+	assert_int_equal(cop_journal_segment_frame_parse(heard.data, heard.length, &record, &need), COP_OK);
+	assert_true(record.sequence == 2 && record.type == COP_WIRE_RECORD_FEEDBACK);
+	size_t first = COP_JOURNAL_FRAME_HEAD + record.length;
+	assert_int_equal(
+	        cop_journal_segment_frame_parse(heard.data + first, heard.length - first, &record, &need), COP_OK);
+	assert_int_equal(record.sequence, 3);
+	assert_int_equal(heard.length, first + COP_JOURNAL_FRAME_HEAD + record.length);
+	cop_bytes_fini(&heard);
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+static void test_roll_closes_the_segment_unless_it_is_empty(void **state)
+{
+	(void)state;
+	cop_journaler *j = opened("never", 1);
+	assert_int_equal(cop_journaler_roll(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_base(j), 1);
+	assert_int_equal(put(j, 1), 1);
+	assert_int_equal(put(j, 2), 2);
+	assert_int_equal(cop_journaler_roll(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_base(j), 3);
+	assert_true(cop_journaler_durable(j) == 2 && cop_journaler_next(j) == 3);
+	assert_int_equal(cop_journaler_roll(j, NULL), COP_OK);
+	assert_int_equal(put(j, 3), 3);
+	assert_int_equal(cop_journaler_base(j), 3);
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+static void test_roll_that_fails_breaks_the_journal(void **state)
+{
+	(void)state;
+	cop_diag why = { 0 };
+	cop_journaler *j = opened("never", 1);
+	assert_int_equal(put(j, 1), 1);
+	no_sync = true;
+	assert_int_equal(cop_journaler_roll(j, &why), COP_EIO);
+	no_sync = false;
+	assert_true(cop_journaler_broken(j) && why.message[0] != '\0');
+	assert_int_equal(cop_journaler_heal(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_roll(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,6 +563,11 @@ int main(void)
 		        test_record_that_waits_when_a_sync_fails_is_kept, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_flush_behind_a_sync_that_fails_reports_why, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_listener_hears_each_record_as_it_stands_in_the_segment, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_roll_closes_the_segment_unless_it_is_empty, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(test_roll_that_fails_breaks_the_journal, make_folder, drop_folder),
 		cmocka_unit_test(test_journal_that_is_off_takes_nothing),
 		cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_made_is_named, make_folder, drop_folder),
 	};

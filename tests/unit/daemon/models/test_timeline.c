@@ -127,12 +127,33 @@ static void test_without_arms_decisions_are_counted_alone(void **state)
 	cop_timeline_fini(&t); /* again is nothing */
 }
 
+static void test_sums_that_fall_are_taken_for_where_they_go_on(void **state)
+{
+	(void)state;
+	cop_timeline t;
+	begin(&t, 0.0);
+	decide(5, 1, 0.5, 1.0);
+	cop_timeline_take(&t, 1.0, &sums, arms);
+	decide(2, 0, 0.5, 1.0); /* not looked at when it falls */
+	const cop_timeline_sums was = sums, now = { 40, 20, 3.0, 90.0, 200.0 };
+	cop_timeline_shift(&t, &was, &now);
+	sums = now;
+	decide(4, 2, 0.5, 0.5);
+	cop_timeline_take(&t, 2.0, &sums, arms);
+	assert_int_equal(t.item[1].decisions, 6);
+	assert_int_equal(t.item[1].losses, 6);
+	assert_true(fabs(t.item[1].loss - 4.0) < 1e-12 && fabs(t.item[1].weights - 12.0) < 1e-12);
+	assert_true(fabs(t.item[1].weights_squared - 24.0) < 1e-12);
+	cop_timeline_fini(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_interval_has_what_came_in_it),
 		cmocka_unit_test(test_intervals_are_joined_and_nothing_is_lost),
 		cmocka_unit_test(test_effective_share_is_that_of_equal_weights),
+		cmocka_unit_test(test_sums_that_fall_are_taken_for_where_they_go_on),
 		cmocka_unit_test(test_without_arms_decisions_are_counted_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

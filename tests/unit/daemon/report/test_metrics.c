@@ -19,6 +19,7 @@ typedef struct page_server {
 	cop_durability durable;
 	cop_serving serving;
 	cop_refits refits;
+	cop_forgetting forgetting;
 	cop_past_desk past;
 	cop_report report;
 	cop_config *config;
@@ -43,7 +44,8 @@ static int server_start(void **state)
 	cop_config_report report;
 	cop_diag diag;
 	memset(&server, 0, sizeof server);
-	server.report = (cop_report){ &server.durable, &server.serving, &server.refits, .past = &server.past };
+	server.report = (cop_report){ &server.durable, &server.serving, &server.refits,
+		.forgetting = &server.forgetting, .past = &server.past };
 	server.serving.durable = &server.durable;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(conf, sizeof conf - 1, "test.conf", NULL, &server.config, &report);

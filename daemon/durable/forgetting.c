@@ -1,0 +1,472 @@
+/* The order of things makes a kill at any point harmless: until the checkpoint of the models learned again is on disk,
+ * files are as they were, and the order begins anew; from then on only what that checkpoint does not need is removed or
+ * erased. Waiting decisions of theirs end by a record of their own, so that later records never speak of one; that record,
+ * and all before it, is what is edited. From the moment when the thread says that little is left, the loop keeps what it
+ * puts into the journal, and gives the rest to the models itself, a little in every turn. */
+#include "daemon/durable/forgetting.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/common/clock.h"
+#include "daemon/durable/healing.h"
+#include "online/model_record.h"
+#include "store/journal_segment.h"
+
+#define PAUSE       30.0    /* seconds until what went wrong is begun anew */
+#define PATIENCE    60.0    /* seconds that readers of the journal have to end */
+#define UNFIT       2       /* times that records did not fit, before models stay as they are */
+#define TURN_NS     1000000 /* that catching up may take of a turn */
+#define LOOK        16      /* records between looks at the clock */
+#define HEARD_BYTES ((size_t)256 << 20)
+
+static const char *const states[COP_FORGETTING_STATES] = { "nothing", "pause", "scan", "rest", "learn", "catch_up",
+	"save", "erase" };
+
+const char *cop_forgetting_state_text(cop_forgetting_state state) { return states[state]; }
+
+static void listen(cop_forgetting *f, bool on)
+{
+	cop_bytes_clear(&f->heard);
+	f->taken = 0;
+	if (f->durable->journal != NULL)
+		cop_journaler_listen(f->durable->journal, on ? &f->heard : NULL);
+}
+
+static void look_for_order(cop_forgetting *f)
+{
+	cop_diag why = { 0 };
+	cop_err err = cop_forget_order_first(f->durable->config->state_dir, &f->order, &f->waiting, &why);
+	if (err != COP_OK && err != COP_EEND) {
+		f->waiting = 0;
+		cop_log_line(
+		        f->durable->log, COP_LOG_ERROR, "forget_failed", "reason=\"%s: %s\"", why.source, why.message);
+	}
+	f->state = err == COP_OK ? COP_FORGETTING_PAUSE : COP_FORGETTING_NOTHING;
+	f->durable->held = false;
+	f->last_number = err == COP_OK && f->order.number > f->last_number ? f->order.number : f->last_number;
+	f->unfit = 0;
+	f->next = 0.0;
+}
+
+void cop_forgetting_init(cop_forgetting *f, cop_durability *durable, const cop_forgetting_hooks *hooks)
+{
+	*f = (cop_forgetting){ .durable = durable, .hooks = *hooks };
+	cop_bytes_init(&f->heard);
+	cop_forget_work_init(&f->work, durable->config->state_dir);
+	look_for_order(f);
+}
+
+void cop_forgetting_stop(cop_forgetting *f)
+{
+	if (f->durable == NULL)
+		return;
+	listen(f, false);
+	cop_forget_work_fini(&f->work);
+	cop_bytes_fini(&f->heard);
+}
+
+cop_err cop_forgetting_add(cop_forgetting *f, cop_forget_order *order, cop_diag *diag)
+{
+	order->number = f->last_number + 1;
+	order->time = f->durable->time;
+	cop_err err = cop_forget_order_put(f->durable->config->state_dir, order, diag);
+	if (err != COP_OK)
+		return err;
+	f->last_number = order->number;
+	f->waiting++;
+	if (f->state == COP_FORGETTING_NOTHING)
+		look_for_order(f);
+	return COP_OK;
+}
+
+/* ---- how a step ends ---- */
+
+static void fail(cop_forgetting *f, const char *reason)
+{
+	listen(f, false);
+	cop_forget_work_fini(&f->work);
+	f->failed++;
+	(void)snprintf(f->reason, sizeof f->reason, "%s", reason);
+	cop_log_line(f->durable->log, COP_LOG_ERROR, "forget_failed",
+	        "order=%" PRIu64 " at=%s again_in=%.0f reason=\"%s\"", f->order.number, states[f->state], PAUSE,
+	        f->reason);
+	f->state = COP_FORGETTING_PAUSE;
+	f->durable->held = false;
+	f->next = cop_clock_monotonic() + PAUSE;
+}
+
+static void fail_of(cop_forgetting *f, cop_err err, const cop_diag *why)
+{
+	char text[sizeof why->source + sizeof why->message];
+	cop_diag_text(why, text, sizeof text);
+	fail(f, why->message[0] != '\0' ? text : cop_err_text(err));
+}
+
+/* Whether the journal is there to read and to write; else the order waits, which is no failure. */
+static bool journal_stands(cop_forgetting *f)
+{
+	if (cop_healing_stands(f->durable))
+		return true;
+	fail(f, "the journal is broken");
+	return false;
+}
+
+/* ---- scan ---- */
+
+static void begin(cop_forgetting *f, double now)
+{
+	const char *model = f->order.model;
+	const cop_forget_whom whom = {
+		.unit = !f->order.by_id, .name = f->order.whom, .model = model[0] != '\0' ? model : NULL
+	};
+	if (!journal_stands(f))
+		return;
+	f->report = (cop_forgetting_report){ .order = f->order.number };
+	f->began = now;
+	f->durable->held = true;
+	cop_err err = cop_forget_plan_new(&whom, &f->work.plan);
+	uint64_t next = f->durable->journal == NULL ? 1 : cop_journaler_next(f->durable->journal);
+	if (err == COP_OK && f->durable->journal != NULL)
+		err = cop_forget_work_scan(&f->work, next - 1);
+	f->state = f->durable->journal != NULL ? COP_FORGETTING_SCAN : COP_FORGETTING_REST;
+	cop_log_line(f->durable->log, COP_LOG_NOTICE, "forget_begun", "order=%" PRIu64, f->order.number);
+	if (err != COP_OK)
+		fail(f, cop_err_text(err));
+}
+
+/* The same for what came while most of it was read, from where on the loop listens. */
+static void scan_rest(cop_forgetting *f)
+{
+	if (!journal_stands(f))
+		return;
+	listen(f, true);
+	f->state = COP_FORGETTING_REST;
+	cop_err err = cop_forget_work_scan(&f->work, cop_journaler_next(f->durable->journal) - 1);
+	if (err != COP_OK)
+		fail(f, cop_err_text(err));
+}
+
+/* What was heard and not yet taken, a record at a time. */
+static bool next_heard(cop_forgetting *f, cop_journal_record *record)
+{
+	size_t need, left = f->heard.length - f->taken;
+	if (left == 0 || cop_journal_segment_frame_parse(f->heard.data + f->taken, left, record, &need) != COP_OK)
+		return false;
+	f->taken += COP_JOURNAL_FRAME_HEAD + record->length;
+	return true;
+}
+
+/* Their decisions that wait in this model end, and nobody hears of their ids again. */
+static cop_err end_waiting(cop_forgetting *f, cop_model_slot *slot)
+{
+	size_t count = 0;
+	cop_event_id *ids = NULL;
+	cop_err err = cop_forget_ids(f->work.plan, slot->stored, &ids, &count);
+	size_t ended = err == COP_OK ? cop_model_forget(slot->model, ids, count, f->durable->time) : 0;
+	cop_mem_free(ids);
+	f->report.waiting += ended;
+	if (ended == 0)
+		return err;
+	cop_wire_record record = {
+		.model = slot->stored, .model_length = strlen(slot->stored), .time = f->durable->time
+	};
+	cop_model_record_ended(slot->model, &record);
+	(void)cop_journaler_put(f->durable->journal, COP_WIRE_RECORD_EXPIRY, &record);
+	return COP_OK;
+}
+
+static cop_err end_all_waiting(cop_forgetting *f)
+{
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < f->durable->models.count && err == COP_OK; i++)
+		err = end_waiting(f, f->durable->models.items[i]);
+	return err;
+}
+
+static void fill_report(cop_forgetting *f)
+{
+	size_t count;
+	const cop_forget_model *models = cop_forget_models(f->work.plan, &count);
+	f->report.models = count;
+	for (size_t i = 0; i < count && i < COP_FORGETTING_MODELS; i++)
+		f->report.of[i] = models[i];
+	for (size_t i = 0; i < f->durable->models.parked_count; i++)
+		f->report.parked += !f->durable->models.parked[i].refit;
+}
+
+static cop_err hear(cop_forgetting *f)
+{
+	cop_journal_record record;
+	cop_err err = f->heard.err;
+	while (err == COP_OK && next_heard(f, &record))
+		err = cop_forget_take(f->work.plan, &record);
+	return err;
+}
+
+static void save(cop_forgetting *f);
+static void learn(cop_forgetting *f);
+
+/* All that is theirs is known. */
+static void end_scan(cop_forgetting *f)
+{
+	cop_diag why = { 0 };
+	if (!journal_stands(f))
+		return;
+	cop_err err = hear(f);
+	if (err == COP_OK)
+		err = end_all_waiting(f);
+	if (err == COP_OK && f->durable->journal != NULL)
+		err = hear(f); /* the record of those that waited */
+	listen(f, false);
+	fill_report(f);
+	f->work.first = cop_forget_first(f->work.plan);
+	bool recorded = err == COP_OK && f->durable->journal != NULL && f->work.first > 0;
+	if (recorded)
+		err = cop_journaler_roll(f->durable->journal, &why);
+	if (err != COP_OK) {
+		if (f->durable->journal != NULL && cop_journaler_broken(f->durable->journal))
+			cop_healing_broke(f->durable, &why);
+		fail_of(f, err, &why);
+		return;
+	}
+	f->work.edited = f->durable->journal == NULL ? 0 : cop_journaler_next(f->durable->journal);
+	f->report.why = f->durable->journal == NULL ? "journal" : "nothing";
+	if (recorded)
+		learn(f);
+	else
+		save(f);
+}
+
+/* ---- learn ---- */
+
+static void learn(cop_forgetting *f)
+{
+	cop_config *config = NULL;
+	cop_diag why = { 0 };
+	cop_err err = f->hooks.copy_config(f->hooks.context, &config, &why);
+	f->state = COP_FORGETTING_LEARN;
+	f->work.renewed = cop_journaler_next(f->durable->journal);
+	if (err == COP_OK)
+		err = cop_forget_work_learn(&f->work, config);
+	if (err != COP_OK)
+		fail_of(f, err, &why);
+}
+
+/* The thread has learned what was there. */
+static void end_learn(cop_forgetting *f)
+{
+	cop_err err = cop_forget_work_end(&f->work);
+	if (err == COP_ESHAPE) { /* with the new configuration, then */
+		listen(f, false);
+		learn(f);
+		return;
+	}
+	bool unfit = err == COP_EFORMAT && f->unfit >= UNFIT; /* it will not fit the next time either */
+	if (err != COP_OK && !unfit) {
+		f->unfit += err == COP_EFORMAT;
+		fail_of(f, err, &f->work.why);
+		return;
+	}
+	if (unfit || !f->work.relearned) {
+		listen(f, false);
+		cop_forget_work_drop_models(&f->work);
+		f->report.why = unfit ? "records" : "start";
+		save(f);
+		return;
+	}
+	f->report.from = f->work.from;
+	f->state = COP_FORGETTING_CATCH_UP;
+}
+
+static void turn_learn(cop_forgetting *f)
+{
+	if (!cop_job_is_busy(&f->work.job)) {
+		end_learn(f);
+	} else if (!cop_healing_stands(f->durable)) {
+		fail(f, "the journal is broken");
+	} else if (atomic_load(&f->work.near) && atomic_load(&f->work.stop) == 0) {
+		listen(f, true);
+		atomic_store(&f->work.stop, cop_journaler_next(f->durable->journal));
+	}
+}
+
+/* ---- catch up, and take the place ---- */
+
+static cop_err exchange(cop_forgetting *f, cop_model_slot *was, cop_diag *why)
+{
+	cop_model_table *models = &f->work.models;
+	cop_model_slot *slot = cop_model_table_find_stored(models, was->stored, strlen(was->stored));
+	if (slot == NULL || cop_model_slot_arms(slot) != cop_model_slot_arms(was)) {
+		cop_diag_message(why, "model %s: its configuration changed", was->name);
+		return COP_ESHAPE;
+	}
+	cop_model_table_swap(models, &f->durable->models, was->stored);
+	cop_model_slot_reconfigure(slot, was->config, NULL);
+	cop_model_slot_replace(slot, was);
+	f->hooks.moved(f->hooks.context, was, slot);
+	cop_log_line(f->durable->log, COP_LOG_NOTICE, "model_relearned",
+	        "model=%s from=%" PRIu64 " decisions=%" PRIu64 " were=%" PRIu64, slot->name, f->work.from,
+	        cop_model_get_counters(slot->model)->decisions, cop_model_get_counters(was->model)->decisions);
+	return COP_OK;
+}
+
+static void take_places(cop_forgetting *f)
+{
+	cop_diag why = { 0 };
+	cop_err err = COP_OK;
+	listen(f, false);
+	for (size_t i = 0; i < f->durable->models.count && err == COP_OK; i++)
+		if (cop_forget_work_is_of(&f->work, f->durable->models.items[i]->stored))
+			err = exchange(f, f->durable->models.items[i], &why);
+	cop_forget_work_drop_models(&f->work);
+	if (err != COP_OK) {
+		fail_of(f, err, &why);
+		return;
+	}
+	f->report.relearned = true;
+	f->report.why = NULL;
+	save(f);
+}
+
+static void catch_up(cop_forgetting *f)
+{
+	cop_journal_record record;
+	uint64_t until = cop_clock_monotonic_ns() + TURN_NS;
+	cop_err err = f->heard.length > HEARD_BYTES ? COP_ENOMEM : f->heard.err;
+	size_t count = 0;
+	bool more = err == COP_OK;
+	while (more && (++count % LOOK != 0 || cop_clock_monotonic_ns() < until)) {
+		more = next_heard(f, &record);
+		if (more && record.sequence >= f->work.next)
+			err = cop_forget_work_apply(&f->work, &record);
+		more = more && err == COP_OK;
+	}
+	if (err == COP_ESHAPE)
+		learn(f);
+	else if (err != COP_OK || !cop_healing_stands(f->durable))
+		fail_of(f, err, &f->work.why);
+	else if (f->taken == f->heard.length)
+		take_places(f);
+}
+
+/* ---- save and erase ---- */
+
+static void save(cop_forgetting *f)
+{
+	const cop_durability *durable = f->durable;
+	f->state = COP_FORGETTING_SAVE;
+	f->saved_from = durable->journal == NULL ? 0 : cop_journaler_next(durable->journal);
+	f->sequence = durable->checkpoint.highest + durable->checkpoint.job.started; /* one under way is of before */
+	f->next = 0.0;
+	if (f->work.first == 0 && f->report.waiting == 0) /* nothing to save, nor to erase */
+		f->state = COP_FORGETTING_ERASE;
+}
+
+static void turn_save(cop_forgetting *f, double now)
+{
+	cop_durability *durable = f->durable;
+	const cop_checkpoint *c = &durable->checkpoint;
+	if (c->sequence > f->sequence && c->mark.journal_next >= f->saved_from) {
+		f->state = COP_FORGETTING_ERASE;
+		f->next = now + PATIENCE;
+		f->work.newest = c->sequence;
+	} else if (!c->job.started && now >= f->next) {
+		durable->next_checkpoint = now;
+		f->next = now + 1.0; /* when the disk is full it goes on being so for a while */
+	}
+}
+
+static void tell(const cop_forgetting *f)
+{
+	const cop_forgetting_report *r = &f->last;
+	cop_log_line(f->durable->log, COP_LOG_NOTICE, "forgotten",
+	        "order=%" PRIu64 " models=%zu records=%" PRIu64 " waiting=%" PRIu64 " segments=%" PRIu64
+	        " checkpoints=%" PRIu64 " relearned=%s seconds=%.3f",
+	        r->order, r->models, r->records, r->waiting, r->segments, r->checkpoints, r->relearned ? "yes" : r->why,
+	        r->seconds);
+	if (r->parked > 0)
+		cop_log_line(f->durable->log, COP_LOG_WARNING, "forget_parked",
+		        "models=%" PRIu64 " reason=\"not served, so their saved state stays as it is\"", r->parked);
+}
+
+static void end_order(cop_forgetting *f, double now)
+{
+	cop_diag why = { 0 };
+	cop_err err = cop_forget_work_end(&f->work);
+	if (err == COP_OK)
+		err = cop_forget_order_end(f->durable->config->state_dir, f->order.number, &why);
+	else
+		why = f->work.why;
+	if (err != COP_OK) {
+		fail_of(f, err, &why);
+		return;
+	}
+	cop_checkpoint_removed_since(&f->durable->checkpoint, f->work.first);
+	f->report.records = f->work.erased.records;
+	f->report.segments = f->work.erased.segments;
+	f->report.checkpoints = f->work.removed;
+	f->report.seconds = now - f->began;
+	f->last = f->report;
+	f->done++;
+	f->reason[0] = '\0';
+	cop_forget_work_fini(&f->work);
+	tell(f);
+	look_for_order(f);
+}
+
+/* Nobody is to find half of a segment. */
+static void turn_erase(cop_forgetting *f, double now)
+{
+	if (f->work.job.started) {
+		if (!cop_job_is_busy(&f->work.job))
+			end_order(f, now);
+		return;
+	}
+	if (cop_job_is_busy(&f->durable->retention.job) || (now < f->next && f->hooks.is_read(f->hooks.context)))
+		return;
+	cop_err err = cop_forget_work_erase(&f->work);
+	if (err != COP_OK)
+		fail(f, cop_err_text(err));
+}
+
+void cop_forgetting_turn(cop_forgetting *f, double now)
+{
+	bool busy = f->work.job.started && cop_job_is_busy(&f->work.job);
+	switch (f->state) {
+	case COP_FORGETTING_NOTHING:
+	case COP_FORGETTING_STATES:
+		break;
+	case COP_FORGETTING_PAUSE:
+		if (now >= f->next)
+			begin(f, now);
+		break;
+	case COP_FORGETTING_SCAN:
+	case COP_FORGETTING_REST: {
+		cop_err err = busy ? COP_EEND : f->work.job.started ? cop_forget_work_end(&f->work) : COP_OK;
+		if (busy)
+			break;
+		if (err != COP_OK)
+			fail_of(f, err, &f->work.why);
+		else if (f->state == COP_FORGETTING_SCAN)
+			scan_rest(f);
+		else
+			end_scan(f);
+		break;
+	}
+	case COP_FORGETTING_LEARN:
+		turn_learn(f);
+		break;
+	case COP_FORGETTING_CATCH_UP:
+		catch_up(f);
+		break;
+	case COP_FORGETTING_SAVE:
+		turn_save(f, now);
+		break;
+	case COP_FORGETTING_ERASE:
+		turn_erase(f, now);
+		break;
+	}
+}

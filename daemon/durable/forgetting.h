@@ -1,0 +1,87 @@
+/* daemon/durable/forgetting.h: orders to forget somebody, carried out one after another while the daemon serves.
+ *
+ * What the journal has of a unit, or under an id, is found (history/forget.h); their waiting decisions end; the models that
+ * had anything of theirs are learned again without it, beside the ones that serve, and take their places; a checkpoint is
+ * written, and what older files hold of theirs is erased. An order stands in the state folder until then, so a daemon that
+ * is killed begins it anew. Nothing here waits, but for the disk when the journal's segment is ended. The loop's thread. */
+#ifndef COP_DAEMON_DURABLE_FORGETTING_H
+#define COP_DAEMON_DURABLE_FORGETTING_H
+
+#include "daemon/durable/durability.h"
+#include "daemon/durable/forget_order.h"
+#include "daemon/durable/forget_work.h"
+
+/* What the daemon around it does. */
+typedef struct cop_forgetting_hooks {
+	/* A copy of the configuration that is served, from its files; the caller's then. COP_EINVAL: they say something else
+	 * by now. */
+	cop_err (*copy_config)(void *context, cop_config **out, cop_diag *diag);
+	/* The model has another slot now; the old one is closed next. */
+	void (*moved)(void *context, cop_model_slot *was, cop_model_slot *now);
+	/* A process of the daemon reads the journal, which an erased segment would disturb. */
+	bool (*is_read)(void *context);
+	void *context;
+} cop_forgetting_hooks;
+
+typedef enum cop_forgetting_state {
+	COP_FORGETTING_NOTHING,  /* no order */
+	COP_FORGETTING_PAUSE,    /* one that went wrong is begun anew in a while */
+	COP_FORGETTING_SCAN,     /* the journal is read for what is theirs */
+	COP_FORGETTING_REST,     /* and what came meanwhile */
+	COP_FORGETTING_LEARN,    /* the models are learned again */
+	COP_FORGETTING_CATCH_UP, /* and what came meanwhile */
+	COP_FORGETTING_SAVE,     /* a checkpoint is written */
+	COP_FORGETTING_ERASE,
+	COP_FORGETTING_STATES
+} cop_forgetting_state;
+
+/* "nothing", "pause", "scan" ...; never NULL. */
+const char *cop_forgetting_state_text(cop_forgetting_state state);
+
+#define COP_FORGETTING_MODELS 16 /* that a report names */
+
+typedef struct cop_forgetting_report {
+	uint64_t order; /* its number; 0: none was carried out yet */
+	size_t models;  /* in which there was something; of the first COP_FORGETTING_MODELS there is more: */
+	cop_forget_model of[COP_FORGETTING_MODELS];
+	uint64_t waiting; /* decisions that waited, and were ended */
+	bool relearned;   /* the models were learned again; false: there was nothing, or see why */
+	const char *why;  /* why they were not: "nothing", "journal", "start", "records"; NULL: they were */
+	uint64_t from;    /* record that learning began with */
+	uint64_t records; /* erased, or with less in them */
+	uint64_t segments, checkpoints;
+	uint64_t parked; /* models that are not served, whose saved state stays as it is */
+	double seconds;
+} cop_forgetting_report;
+
+typedef struct cop_forgetting {
+	cop_durability *durable; /* kept */
+	cop_forgetting_hooks hooks;
+	cop_forgetting_state state;
+	cop_forget_order order;
+	size_t waiting; /* orders, with this one */
+	unsigned unfit; /* times that the journal's records did not fit the models */
+	uint64_t last_number;
+	cop_forget_work work;
+	cop_bytes heard;     /* records put since the loop listens */
+	size_t taken;        /* bytes of them */
+	uint64_t saved_from; /* the checkpoint's first record that is not in it, at least */
+	uint64_t sequence;   /* without a journal: checkpoints so far */
+	double began, next;  /* monotonic seconds; next: not before then */
+	uint64_t done, failed;
+	char reason[256];             /* of the last failure */
+	cop_forgetting_report report; /* of the order under way, */
+	cop_forgetting_report last;   /* and of the last one that was carried out */
+} cop_forgetting;
+
+/* Takes up orders that stand in the state folder. */
+void cop_forgetting_init(cop_forgetting *forgetting, cop_durability *durable, const cop_forgetting_hooks *hooks);
+/* Ends what is under way; its order stays. */
+void cop_forgetting_stop(cop_forgetting *forgetting);
+
+/* One more order, which is on disk when this returns; its number is filled in. COP_EIO, COP_EFULL, COP_ENOMEM, with *diag. */
+COP_CHECK cop_err cop_forgetting_add(cop_forgetting *forgetting, cop_forget_order *order, cop_diag *diag);
+/* Once a turn of the loop, after what was put has been committed. */
+void cop_forgetting_turn(cop_forgetting *forgetting, double now);
+
+#endif

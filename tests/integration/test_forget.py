@@ -1,0 +1,312 @@
+"""coppice ctl forget: what is kept of a unit, or under an id, is erased, and the models are as if it had never been."""
+
+import json
+import random
+import re
+import shutil
+import struct
+import subprocess
+
+import journal_bytes
+import msgpack
+import pytest
+from conftest import DEADLINE, model, program, section, unpack, wait_for
+
+DISK = section("checkpoint", {"every": "1h"}) + section("journal", {"sync": "never"})
+ENSEMBLE, DGT = model("m"), model("d", learner="dgt")
+SPARSE = model("s", features=0, bits=10)
+RANK = model("r", learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2)
+VALUES = model("v", learner="value", feedback="bins", trees=None, height=None)
+TEXT = ENSEMBLE + DGT + SPARSE + RANK + VALUES
+
+
+def forget(one, *words, status=0):
+    run = subprocess.run([program("COPPICE"), "ctl", "--json", "--endpoint", one.ipc("admin"), "forget", *words],
+                         capture_output=True, text=True, timeout=DEADLINE)
+    assert run.returncode == status, run
+    return json.loads(run.stdout) if status == 0 else run.stderr
+
+
+def context(name, i):
+    x = [(i * 7 % 11) / 5 - 1, (i * 5 % 13) / 6 - 1, (i % 3) / 2]
+    if name == "s":
+        return {"x": {f"page=p{i % 9}": 1, "age": x[0]}}
+    return {"x": x, **({"c": [[i % 3, 1], [0, i % 4], [1, 1]]} if name == "r" else {})}
+
+
+def visit(client, who, i, names="mdsrv", secret=0.0):
+    """A decision of each model for the unit, and most of their losses. secret: is added to the context of `who`."""
+    for name in names:
+        more = context(name, i)
+        if secret and name != "s":
+            more["x"] = [secret, *more["x"][1:]]
+        elif secret:
+            more["x"] = {**more["x"], f"user={who}": 1}
+        client.ok("rank" if name == "r" else "decide", name, {"id": f"{name}-{who}-{i}", "unit": who, **more})
+        if i % 4:
+            client.feedback(name, f"{name}-{who}-{i}", (i % 5) / 4)
+
+
+def live(client, first, last, names="mdsrv", tom=5):
+    for i in range(first, last):
+        if tom and i % tom == 3:
+            visit(client, "tom", i, names, secret=0.123456)
+        else:
+            visit(client, f"p{i % 7}", i, names)
+
+
+def sections(data):
+    """(name, payload) of a file of sections (lib/store/section_file.h)."""
+    assert data[:4] == b"COPF"
+    at = 24
+    while at < len(data):
+        name, _version, length, _crc = struct.unpack_from("<16sIQI", data, at)
+        yield name.rstrip(b"\0").decode(), data[at + 32 : at + 32 + length]
+        at += 32 + length
+
+
+def newest(state):
+    return max(state.glob("coppice.*.checkpoint"))
+
+
+def models(state):
+    """The saved models of the newest checkpoint, by their stored names: their sections but for names of places, which a
+    journal does not have."""
+    body = newest(state).read_bytes()[28:]
+    files = {p[4 : 4 + p[0]].decode(): p[4 + p[0] :] for name, p in sections(body) if name == "model"}
+    return {name: [s for s in sections(file) if s[0] != "names"] for name, file in files.items()}
+
+
+def records(folder):
+    """All records of a journal without compressed segments, by docs/reference/journal.md."""
+    for path in sorted(folder.glob("*.journal")):
+        data = path.read_bytes()
+        at = struct.unpack_from("<I", data, 12)[0]
+        while at + 20 <= len(data):
+            length, crc, sequence, kind = struct.unpack_from("<IIQB", data, at)
+            if length == 0 and crc == 0:
+                break
+            if kind:
+                yield sequence, kind, data[at + 20 : at + 20 + length]
+            at += 20 + length
+
+
+def model_set(folder):
+    data = min(folder.glob("*.journal")).read_bytes()
+    return data[28 : 28 + struct.unpack_from("<I", data, 24)[0]]
+
+
+def without(folder, units, until):
+    """The records that a daemon would have written to which nobody of `units` had come before record `until`."""
+    ids, kept = set(), []
+    for sequence, kind, body in records(folder):
+        fields = unpack(body)
+        key = (fields.get("m"), fields.get("id"))
+        if sequence < until and kind == journal_bytes.DECISION and fields.get("unit") in units:
+            ids.add(key)
+            continue
+        if sequence < until and key in ids:
+            continue
+        if "s" in fields and sequence < until:
+            settled = [s for s in fields["s"] if (fields["m"], s[0]) not in ids]
+            if settled != fields["s"]:
+                if not settled and kind == journal_bytes.EXPIRY:
+                    continue
+                body = msgpack.packb({**fields, "s": settled}, use_bin_type=True)
+        kept.append((kind, body))
+    return kept
+
+
+def traces(state, texts):
+    """Files in the state folder, and where in them, that have one of the texts."""
+    found = []
+    for path in state.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            found += [(path.name, text) for text in texts if text in data]
+    return found
+
+
+SECRET = struct.pack("<f", 0.123456)
+
+
+def test_unit_is_erased_and_models_are_as_if_it_had_never_been(daemon, tmp_path):
+    one = daemon(TEXT + DISK)
+    client = one.client()
+    live(client, 0, 60, tom=0)
+    live(client, 60, 160)
+    before = tmp_path / "before"
+    shutil.copytree(one.state, before)
+    assert traces(one.state, [b"tom", SECRET])
+    waiting = {m["name"]: m["pending"] for m in client.status()["models"]}
+    done = forget(one, "tom")
+    assert done["done"] and done["relearned"] and done["from"] == 1
+    assert {m["name"]: (m["decisions"], m["feedback"]) for m in done["models"]} == {n: (20, 15) for n in "mdsrv"}
+    assert done["waiting"] == 5 * 5
+    assert traces(one.state, [b"tom", SECRET]) == []
+    assert {m["name"]: m["pending"] for m in client.status()["models"]} == {n: waiting[n] - 5 for n in "mdsrv"}
+    assert client.feedback("m", "m-tom-64", 0.5) == "unknown"
+    assert client.feedback("m", "m-p2-72", 0.5) == "applied"
+    live(client, 200, 220, tom=0)
+    one.stop()
+    # The oracle: a journal in which its records never were, replayed by a daemon that never heard of it.
+    cut = re.search(r"event=forgotten .* records=(\d+)", one.log())
+    assert int(cut[1]) >= 35 * 5
+    last = max(sequence for sequence, kind, _ in records(before / "journal"))
+    other = daemon(TEXT + DISK, start=False)
+    kept = without(before / "journal", {"tom"}, last + 1)
+    kept += [(kind, body) for sequence, kind, body in records(one.state / "journal") if sequence > last and kind != 8]
+    other.state.mkdir()
+    journal_bytes.segment(other.state / "journal", 1, kept, model_set=model_set(before / "journal"))
+    other.start()
+    other.stop()
+    assert models(other.state) == models(one.state)
+
+
+def test_forgotten_unit_stays_forgotten_over_kills_and_may_come_back(daemon):
+    one = daemon(ENSEMBLE + DGT + DISK)
+    client = one.client()
+    live(client, 0, 80, "md")
+    assert forget(one, "tom")["relearned"]
+    live(client, 80, 120, "md", tom=0)
+    state = {n: client.model(n) for n in "md"}
+    one.kill()
+    one.start()
+    client = one.client()
+    assert {n: client.model(n) for n in "md"} == state
+    assert traces(one.state, [b"tom", SECRET]) == []
+    visit(client, "tom", 123, "md")
+    assert forget(one, "tom")["models"] != []
+    assert forget(one, "tom") | {"seconds": 0} == {
+        "order": 2 if "order=3" not in one.log() else 3, "done": True, "models": [], "records": 0, "waiting": 0,
+        "segments": 0, "checkpoints": 0, "relearned": False, "why": "nothing", "parked": 0, "seconds": 0,
+        "version": forget(one, "nobody")["version"]}
+
+
+def test_newer_checkpoints_go_and_older_ones_stay(daemon):
+    one = daemon(ENSEMBLE + section("checkpoint", {"every": "1h", "keep": 9}) + section("journal", {"sync": "never"}))
+    client = one.client()
+    live(client, 0, 40, "m", tom=0)
+    client.ok("checkpoint")
+    old = newest(one.state)
+    live(client, 40, 80, "m")
+    client.ok("checkpoint")
+    live(client, 80, 90, "m")
+    client.ok("checkpoint")
+    assert traces(one.state, [SECRET])
+    done = forget(one, "tom")
+    assert done["relearned"] and done["from"] > 1 and done["checkpoints"] == 2
+    assert traces(one.state, [b"tom", SECRET]) == []
+    assert old.exists() and len(list(one.state.glob("coppice.*.checkpoint"))) == 2
+    state = client.model()
+    newest(one.state).unlink()  # from the older one on, the journal leads to the same
+    one.kill()
+    one.start()
+    assert one.client().model() == state
+
+
+def test_one_model_or_one_id_alone(daemon):
+    one = daemon(ENSEMBLE + DGT + DISK)
+    client = one.client()
+    live(client, 0, 40, "md")
+    assert [m["name"] for m in forget(one, "tom", "d")["models"]] == ["d"]
+    left = traces(one.state, [b"m-tom-3", b"d-tom-3"])
+    assert {text for _, text in left} == {b"m-tom-3"}
+    client.ok("decide", "m", {"id": 17, "x": [0.1, 0.2, 0.3]})
+    client.ok("decide", "m", {"id": "17", "x": [0.1, 0.2, 0.3]})
+    assert forget(one, "--id", "17")["waiting"] == 1
+    assert client.feedback("m", 17, 0.5) == "unknown" and client.feedback("m", "17", 0.5) == "applied"
+    assert forget(one, "--id", "--string", "17")["models"][0]["feedback"] == 1
+    one.kill()
+    one.start()
+
+
+def test_serving_goes_on_meanwhile_and_nothing_is_lost(daemon):
+    """Decisions and losses of others before, while and after the models are learned again, a control group among them."""
+    one = daemon(model("m", holdout=0.1, baseline=0) + model("d", learner="dgt") + DISK)
+    client = one.client()
+    live(client, 0, 300, "md")
+    order = one.admin().ok("forget", "", {"unit": "tom"})
+    assert order["order"] == 1 and not order["done"]
+    i, during = 1000, 0
+    while client.status()["forget"]["orders"] > 0 or i < 1100:
+        visit(client, f"p{i % 7}", i, "md")
+        during += client.status()["forget"]["orders"] > 0
+        i += 1
+    assert during > 3
+    state = {n: client.model(n) for n in "md"}
+    assert all(state[n]["decisions"] == 240 + i - 1000 for n in "md")
+    assert all(client.feedback(n, f"{n}-p{k % 7}-{k}", 0.5) == "applied" for n in "md" for k in range(1000, i, 4))
+    state = {n: client.model(n) for n in "md"}
+    one.kill()
+    for path in one.state.glob("coppice.*.checkpoint"):
+        path.unlink()
+    one.start()
+    assert {n: one.client().model(n) for n in "md"} == state
+    assert one.client().model("m")["holdout"]["policy"]["decisions"] == state["m"]["holdout"]["policy"]["decisions"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kills_at_any_moment(daemon, seed):
+    """Wherever it is killed, the next start carries the order out, and the models are what the journal leads to."""
+    rng = random.Random(seed)
+    one = daemon(ENSEMBLE + DGT + DISK)
+    client = one.client()
+    live(client, 0, 60, "md", tom=0)
+    client.ok("checkpoint")
+    live(client, 60, 200, "md")
+    one.admin().ok("forget", "", {"unit": "tom"})
+    for i in range(6):
+        if rng.random() < 0.5:
+            visit(client, "p1", 300 + i, "md")
+        wait_for(lambda: rng.random() < 0.2, "a moment")
+        one.kill()
+        one.start()
+        client = one.client()
+    wait_for(lambda: client.status()["forget"]["orders"] == 0, "the order to be carried out")
+    assert traces(one.state, [b"tom", SECRET]) == []
+    live(client, 400, 420, "md", tom=0)
+    state = {n: client.model(n) for n in "md"}
+    one.kill()
+    for path in sorted(one.state.glob("coppice.*.checkpoint"))[1:]:
+        path.unlink()
+    one.start()
+    assert {n: one.client().model(n) for n in "md"} == state
+
+
+def test_order_waits_for_a_reload_of_a_changed_file(daemon):
+    one = daemon(ENSEMBLE + DISK)
+    client = one.client()
+    live(client, 0, 20, "m")
+    one.write_config((model("m", reward_window="20min")) + DISK)
+    one.admin().ok("forget", "", {"unit": "tom"})
+    one.logged("expected a reload")
+    assert client.ok("status")["forget"]["state"] == "pause" and "reload" in client.status()["forget"]["reason"]
+    client.ok("reload")
+    one.restart()
+    wait_for(lambda: one.client().status()["forget"]["orders"] == 0, "the order to be carried out")
+    assert traces(one.state, [b"tom", SECRET]) == []
+
+
+def test_without_a_journal_what_waits_under_an_id_ends(daemon):
+    one = daemon(ENSEMBLE + section("checkpoint", {"every": "1h"}) + section("journal", {"enabled": False}))
+    client = one.client()
+    client.decide("m", "secret-id", [0.1, 0.2, 0.3])
+    client.ok("checkpoint")
+    assert traces(one.state, [b"secret-id"])
+    done = forget(one, "--id", "secret-id")
+    assert (done["relearned"], done["why"], done["waiting"], done["checkpoints"]) == (False, "journal", 1, 1)
+    assert traces(one.state, [b"secret-id"]) == []
+
+
+@pytest.mark.parametrize("body, expected", [
+    ({}, "one of unit"), ({"unit": "a", "id": "b"}, "one of unit"), ({"unit": ""}, "64 bytes"),
+    ({"order": 7}, "at most 0"), ({"order": 0}, "order"), ({"who": "a"}, "who"), ({"unit": 1.5}, "unit"),
+])
+def test_wrong_orders(daemon, body, expected):
+    one = daemon()
+    assert expected in one.admin().error("forget", "", body)["message"]
+    client = one.client()
+    client.send("forget", "", {"unit": "a"})
+    assert client.receive()[1]["code"] == "forbidden"
+    assert one.client().status()["forget"] == {"state": "nothing", "orders": 0, "done": 0, "failed": 0}
