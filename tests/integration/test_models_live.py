@@ -129,6 +129,28 @@ def test_arms_are_added_and_what_waits_joins_as_before(daemon, learner):
     assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == "waits", explained
 
 
+def test_many_waiting_decisions_outlive_added_arms_and_a_kill_without_a_checkpoint(daemon):
+    one = daemon(model(reward_window="1d", explain_keep=4))
+    client = one.client()
+    grow(client, "m", 60)
+    items = [{"id": f"w{n}", "x": [n / 500, 0.5, 1 - n / 500]} for n in range(500)]
+    client.ok("decide_batch", "m", {"items": items})
+    before = client.status()["checkpoint"]["sequence"]
+    for arms in (4, 5, 12):
+        change(client, "m", "set", {"arms": arms})
+        assert client.decide("m", f"of {arms}", X, mask=[False] * (arms - 1) + [True])["a"] == arms - 1
+        assert client.feedback("m", f"w{arms}", 0.5) == "applied"
+    assert client.status()["checkpoint"]["sequence"] == before  # the record of the order is enough
+    state = saved(client, "m")
+    one.kill()
+    one.start()
+    client = one.client()
+    assert saved(client, "m") == state
+    for n in (0, 100, 499):
+        assert client.feedback("m", f"w{n}", 0.5) == "applied"
+    assert client.feedback("m", "of 4", 0.5) == "applied"
+
+
 def test_arms_of_the_file_grow_by_a_reload_and_by_a_restart(daemon, tmp_path):
     names_file = tmp_path / "arms"
     names_file.write_text("a\nb\nc\n")
