@@ -133,7 +133,7 @@ uint64_t cop_forget_last(const cop_forget_plan *plan)
 /* ---- whose it is ---- */
 
 /* Its number in the side; the side's count: nothing of it is concerned so far. */
-static size_t find_model(const side *s, const cop_wire_mention *mention)
+static size_t find_model(const side *s, const cop_wire_glance *mention)
 {
 	size_t i = 0;
 	while (i < s->count && (strlen(s->models[i].name) != mention->model_length ||
@@ -142,7 +142,7 @@ static size_t find_model(const side *s, const cop_wire_mention *mention)
 	return i;
 }
 
-static cop_err add_model(side *s, const cop_wire_mention *mention)
+static cop_err add_model(side *s, const cop_wire_glance *mention)
 {
 	if (s->count == s->room) {
 		size_t room = s->room == 0 ? 4 : 2 * s->room;
@@ -158,7 +158,7 @@ static cop_err add_model(side *s, const cop_wire_mention *mention)
 	return COP_OK;
 }
 
-static bool in_scope(const cop_forget_plan *plan, const cop_wire_mention *mention)
+static bool in_scope(const cop_forget_plan *plan, const cop_wire_glance *mention)
 {
 	const size_t only = strlen(plan->only), length = mention->model_length;
 	return length <= COP_WIRE_RECORD_MODEL &&
@@ -174,7 +174,7 @@ static bool is_read(uint8_t type)
 }
 
 /* Whether it may name a unit: a decision, or feedback that brings its context. */
-static bool is_whole(uint8_t type, const cop_wire_mention *mention)
+static bool is_whole(uint8_t type, const cop_wire_glance *mention)
 {
 	return type == COP_WIRE_RECORD_DECISION || (type == COP_WIRE_RECORD_FEEDBACK && mention->has_x);
 }
@@ -186,7 +186,7 @@ typedef struct looking {
 	uint32_t model;
 	uint8_t type;
 	uint64_t sequence;
-	const cop_wire_mention *mention;
+	const cop_wire_glance *mention;
 } looking;
 
 /* Whether the unit began under this id with the record itself. */
@@ -258,7 +258,7 @@ static void count_own(cop_forget_model *model, const looking *at)
 }
 
 static cop_err take(
-        const cop_forget_plan *plan, side *s, const cop_journal_record *record, const cop_wire_mention *mention)
+        const cop_forget_plan *plan, side *s, const cop_journal_record *record, const cop_wire_glance *mention)
 {
 	looking at = { plan, s, (uint32_t)find_model(s, mention), record->type, record->sequence, mention };
 	cop_err err = plan->unit && is_whole(record->type, mention) ? note_span(s, &at) : COP_OK;
@@ -283,7 +283,7 @@ static cop_err take(
 
 cop_err cop_forget_take(cop_forget_plan *plan, const cop_journal_record *record)
 {
-	cop_wire_mention mention;
+	cop_wire_glance mention;
 	cop_err err = COP_OK;
 	bool reads = is_read(record->type);
 	bool read = reads && cop_wire_mention_read(record->body, record->length, &mention) == COP_OK;
@@ -330,7 +330,7 @@ cop_err cop_forget_scan(cop_forget_plan *plan, const char *folder, uint64_t up_t
 cop_err cop_forget_ids(const cop_forget_plan *plan, const char *stored, cop_event_id **ids, size_t *count)
 {
 	const side *s = chosen(plan);
-	const cop_wire_mention model = { .model = stored, .model_length = strlen(stored) };
+	const cop_wire_glance model = { .model = stored, .model_length = strlen(stored) };
 	const size_t which = find_model(s, &model);
 	*count = 0;
 	*ids = cop_mem_alloc(s->spans.count + 1, sizeof **ids);
@@ -364,7 +364,7 @@ static cop_err put_edited(
 cop_err cop_forget_edit(const cop_forget_plan *plan, const cop_journal_record *record, cop_bytes *room,
         cop_journal_record *out, cop_forget_fate *fate)
 {
-	cop_wire_mention mention;
+	cop_wire_glance mention;
 	const side *s = chosen(plan);
 	*out = *record;
 	*fate = COP_FORGET_KEEP;

@@ -6,9 +6,9 @@
 
 #include "wire/wire_keys.h"
 
-enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, NAMED, RESULT, SETTLED, KEYS, HEAD = ARM };
+enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, NAMED, RESULT, UNIT, X, JOINED, SETTLED, KEYS, HEAD = ARM };
 
-static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "s" };
+static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "unit", "x", "j", "s" };
 
 /* The first two are taken. */
 static cop_err read_losses(cop_wire_cursor *cursor, cop_wire_glance *out)
@@ -39,6 +39,7 @@ static cop_err read_value(cop_wire_cursor *cursor, unsigned which, cop_wire_glan
 {
 	switch (which) {
 	case TIME:
+		out->has_time = true;
 		return cop_wire_cursor_double(cursor, &out->time);
 	case MODEL:
 		return cop_wire_cursor_string(cursor, &out->model, &out->model_length);
@@ -59,7 +60,15 @@ static cop_err read_value(cop_wire_cursor *cursor, unsigned which, cop_wire_glan
 		return cop_wire_named_read(cursor, &out->named);
 	case RESULT:
 		return read_result(cursor, out);
+	case UNIT:
+		return cop_wire_keys_read_id(cursor, names[UNIT], &out->unit, NULL);
+	case X:
+		out->has_x = true;
+		return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	case JOINED:
+		return cop_wire_cursor_bool(cursor, &out->joined);
 	default:
+		out->settled_at = cursor->at;
 		return cop_wire_settled_read(cursor, &out->settled);
 	}
 }

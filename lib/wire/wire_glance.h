@@ -1,4 +1,4 @@
-/* wire/wire_glance.h: what a search needs of a journal record, whatever model it is of.
+/* wire/wire_glance.h: what searching and forgetting need of a journal record, whatever model it is of.
  *
  * No shape of a model is needed: contexts and candidates are passed over. Views point into the body. No state: any
  * thread. */
@@ -12,7 +12,8 @@ typedef struct cop_wire_glance {
 	const char *model; /* borrowed, not terminated; NULL: it is of none */
 	size_t model_length;
 	double time;
-	cop_event_id id; /* kind 0: none */
+	bool has_time;
+	cop_event_id id, unit; /* kind 0: none */
 	bool has_arm, has_value, has_p;
 	uint64_t arm;
 	double value; /* in [0, 1] */
@@ -21,7 +22,10 @@ typedef struct cop_wire_glance {
 	unsigned losses;
 	cop_wire_named named; /* losses by their names; count 0: none */
 	cop_wire_result result;
+	bool has_x;  /* a decision, or feedback that is self-contained */
+	bool joined; /* self-contained feedback that was learned of its waiting decision */
 	cop_wire_settled settled;
+	const uint8_t *settled_at; /* where the value of `s` begins; NULL: there is none */
 } cop_wire_glance;
 
 /* Model, time and id alone, which stand first. COP_EFORMAT, COP_EINVAL, COP_ENONFINITE: it is no such body. */

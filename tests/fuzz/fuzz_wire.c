@@ -389,7 +389,7 @@ static void check_mention(const uint8_t *data, size_t size, const cop_wire_recor
 {
 	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
 	static const cop_wire_workspace no_workspace = { 0 };
-	cop_wire_mention mention, after;
+	cop_wire_glance mention, after;
 	cop_wire_record forgotten;
 	cop_err err = cop_wire_mention_read(data, size, &mention);
 	check(err == COP_OK || (err == COP_EFORMAT && (decoded == NULL || decoded->model == NULL)));

@@ -2,6 +2,7 @@
 #include "support.h"
 #include "wire/wire_mention.h"
 #include "wire/wire_put.h"
+#include "wire/wire_record.h"
 #include "wire_fixture.h"
 
 static bool keeps_even(void *context, const cop_wire_settlement *is)
@@ -55,7 +56,7 @@ static void test_mention_is_what_the_record_holds(void **state)
 {
 	(void)state;
 	cop_bytes body, room;
-	cop_wire_mention mention;
+	cop_wire_glance mention;
 	cop_bytes_init(&body);
 	cop_bytes_init(&room);
 	put_record(&body, &room, 40);
@@ -79,7 +80,7 @@ static void test_mention_of_what_is_no_record_is_refused(void **state)
 		"{'t':1,'m':'a','id':[]}", "{'t':1,'m':'a','unit':1.5}", "{'t':1,'m':'a','unit':''}",
 		"{'t':1,'m':'a','s':1}", "{'t':1,'m':'a','s':[[1]]}", "{'t':1,'m':'a','j':1}" };
 	cop_bytes bytes;
-	cop_wire_mention mention;
+	cop_wire_glance mention;
 	cop_bytes_init(&bytes);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		cop_bytes_clear(&bytes);
@@ -105,7 +106,7 @@ static void test_mention_rest_loses_the_endings_alone(void **state)
 	cop_bytes_init(&out);
 	cop_bytes_init(&second);
 	for (uint64_t endings = 1; endings < 40; endings++) {
-		cop_wire_mention mention, after;
+		cop_wire_glance mention, after;
 		cop_wire_record before, record;
 		cop_bytes_clear(&body);
 		cop_bytes_clear(&out);
@@ -143,7 +144,7 @@ static void test_mention_forgotten_keeps_time_model_and_others_endings(void **st
 	cop_bytes_init(&room);
 	cop_bytes_init(&out);
 	for (uint64_t endings = 0; endings < 3; endings++) {
-		cop_wire_mention mention;
+		cop_wire_glance mention;
 		cop_wire_record record;
 		cop_bytes_clear(&body);
 		cop_bytes_clear(&out);
