@@ -123,11 +123,17 @@ static void let_go(void *context, cop_model_slot *slot)
 	cop_server *server = context;
 	cop_model_slot *now = cop_model_table_find_stored(&server->durable.models, slot->stored, strlen(slot->stored));
 	if (now != NULL) {
-		if (cop_refits_is_loading(&server->refits)) /* into a learner of the arms that there were */
+		const cop_model_size was = cop_model_slot_size(slot), is = cop_model_slot_size(now);
+		/* Loaded into a learner of the arms that there were, or fitted to fewer features. */
+		if (cop_refits_is_loading(&server->refits) || is.features > was.features)
 			cop_refits_forget(&server->refits, slot);
 		cop_refits_move(&server->refits, slot, now);
-		cop_log_line(server->log, COP_LOG_NOTICE, "arms_added", "model=%s arms=%zu were=%zu", slot->name,
-		        cop_model_slot_arms(now), cop_model_slot_arms(slot));
+		if (is.arms > was.arms)
+			cop_log_line(server->log, COP_LOG_NOTICE, "arms_added", "model=%s arms=%zu were=%zu",
+			        slot->name, is.arms, was.arms);
+		if (is.features > was.features)
+			cop_log_line(server->log, COP_LOG_NOTICE, "features_added", "model=%s features=%zu were=%zu",
+			        slot->name, is.features, was.features);
 		return;
 	}
 	cop_refits_forget(&server->refits, slot);

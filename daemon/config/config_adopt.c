@@ -155,7 +155,7 @@ static void complain(cop_config_reading *reading, cfg_t *section, const cop_conf
 	cop_bytes_fini(&was);
 }
 
-/* Bounds may be larger than they were, and arms may be added. */
+/* Bounds may be larger than they were, and arms and features may be added. */
 static bool agrees(const cop_setting *rule, const cop_config_model *is, const cop_config_model *was)
 {
 	const cop_learner_settings *l = &is->set.learner, *m = &was->set.learner;
@@ -163,6 +163,8 @@ static bool agrees(const cop_setting *rule, const cop_config_model *is, const co
 		return l->max_nonzeros >= m->max_nonzeros;
 	if (strcmp(rule->name, "arms") == 0)
 		return l->arms >= m->arms;
+	if (strcmp(rule->name, "features") == 0 && cop_learner_takes_features(m))
+		return l->features >= m->features;
 	if (strcmp(rule->name, "max_candidates") == 0)
 		return !cop_config_model_is(was, COP_SETTING_OF_RANK) || l->max_candidates >= m->max_candidates;
 	return (rule->flags & COP_SETTING_IS_SHAPE) == 0 || cop_setting_equal(rule, is, was);

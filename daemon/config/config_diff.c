@@ -89,21 +89,32 @@ static cop_config_model *find_model(const cop_config *config, const char *name)
 	return NULL;
 }
 
-/* Whether next has the same model with more arms. */
-static bool grows(const cop_config_model *a, const cop_config_model *b)
+/* Whether next has the same model with more arms, or features. */
+static bool gets_arms(const cop_config_model *a, const cop_config_model *b)
 {
 	return a->set.learner.arms > 0 && a->set.learner.arms < b->set.learner.arms;
+}
+
+static bool gets_features(const cop_config_model *a, const cop_config_model *b)
+{
+	const cop_learner_settings *l = &a->set.learner, *m = &b->set.learner;
+	return l->features < m->features && cop_learner_takes_features(l) && cop_learner_takes_features(m);
+}
+
+static bool grows(const cop_config_model *a, const cop_config_model *b)
+{
+	return gets_arms(a, b) || gets_features(a, b);
 }
 
 /* May a running model take over next's settings? */
 static bool same_shape(const cop_config_model *a, const cop_config_model *b)
 {
-	static const char *const options[] = { "learner", "features", "candidate_features", "policy", "loss_range",
-		NULL };
+	static const char *const options[] = { "learner", "candidate_features", "policy", "loss_range", NULL };
 	size_t i = 0;
 	while (options[i] != NULL && cop_setting_equal(cop_model_options_find(options[i]), a, b))
 		i++;
-	return options[i] == NULL && (a->set.learner.arms == b->set.learner.arms || grows(a, b));
+	return options[i] == NULL && (a->set.learner.arms == b->set.learner.arms || gets_arms(a, b)) &&
+	       (a->set.learner.features == b->set.learner.features || gets_features(a, b));
 }
 
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model)
@@ -148,12 +159,12 @@ static cop_err diff_rules(const char *where, const cop_config_section *section, 
 		const cop_setting rule = cop_config_rules_at(section, i);
 		if (cop_config_value_equal(&rule, old, next))
 			continue;
-		bool arms = model[0] != '\0' && strcmp(rule.name, "arms") == 0;
-		bool applied = live && (arms || (rule.flags & COP_SETTING_IS_LIVE) != 0);
+		bool size = model[0] != '\0' && (strcmp(rule.name, "arms") == 0 || strcmp(rule.name, "features") == 0);
+		bool applied = live && (size || (rule.flags & COP_SETTING_IS_LIVE) != 0);
 		cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), model);
 		if (change == NULL)
 			return COP_ENOMEM;
-		change->of = arms && applied ? COP_CHANGE_GROWS : COP_CHANGE_OF_SETTINGS;
+		change->of = size && applied ? COP_CHANGE_GROWS : COP_CHANGE_OF_SETTINGS;
 		cop_err err = describe(where, &rule, old, next, change);
 		if (err != COP_OK)
 			return err;
@@ -172,7 +183,7 @@ static cop_err note(
 	return COP_OK;
 }
 
-/* Further arms come only with nothing beside them that takes a restart; else nothing of the model is applied. */
+/* Further arms and features come only with nothing beside them that takes a restart; else nothing of the model is applied. */
 static void settle_growth(const char *model, cop_config_changes *changes)
 {
 	bool all = true;

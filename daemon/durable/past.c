@@ -49,9 +49,12 @@ static void look_at(cop_past *past, search *s, const cop_journal_record *raw)
 {
 	cop_wire_record record;
 	cop_wire_fault fault;
+	cop_wire_shape shape = past->slot->shape;
+	shape.least_features =
+	        shape.max_candidates == 0 && shape.features > 0 ? 1 : 0; /* there may have been fewer then */
 	if (raw->type != COP_WIRE_RECORD_DECISION || !is_of(raw, past->stored) ||
-	        cop_wire_record_decode(COP_WIRE_RECORD_DECISION, raw->body, raw->length, &past->slot->shape,
-	                &past->slot->workspace, &record, &fault) != COP_OK ||
+	        cop_wire_record_decode(COP_WIRE_RECORD_DECISION, raw->body, raw->length, &shape, &past->slot->workspace,
+	                &record, &fault) != COP_OK ||
 	        record.time > s->question->at)
 		return;
 	bool text = cop_event_id_equal(&record.id, &s->text);

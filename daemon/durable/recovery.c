@@ -43,16 +43,18 @@ static cop_err apply_to(cop_recovery *recovery, cop_model_slot *served, cop_wire
 	return err;
 }
 
-/* Models whose records are from here on of further arms. */
-static cop_err set_arms(cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
+/* Models whose records are from here on of further arms or features. */
+static cop_err set_sizes(cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
 {
 	cop_wire_models models;
 	cop_wire_model model;
 	cop_err err = COP_OK;
 	if (r->models == NULL || cop_wire_models_open(&models, r->models, r->models_length, NULL) != COP_OK)
 		return COP_OK;
-	while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK)
-		err = cop_model_table_set_arms(set, model.name, model.name_length, model.arms, diag);
+	while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK) {
+		const cop_model_size size = { model.arms, model.features };
+		err = cop_model_table_set_size(set, model.name, model.name_length, &size, diag);
+	}
 	return err;
 }
 
@@ -64,7 +66,7 @@ static cop_err apply_config(cop_model_table *set, const cop_wire_record *r, cop_
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(r->text, r->text_length, "journal", NULL, &config, &report);
 	if (err == COP_OK)
-		err = set_arms(set, r, diag);
+		err = set_sizes(set, r, diag);
 	if (err == COP_OK)
 		cop_model_table_adjust(set, config);
 	if (err != COP_OK)

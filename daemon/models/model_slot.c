@@ -29,6 +29,17 @@ static void replace_naming(cop_model_slot *slot, cop_wire_naming *naming)
 	slot->unknown_past = cop_model_slot_unknown_names(slot);
 	cop_wire_names_free(slot->shape.naming);
 	slot->shape.naming = naming;
+	if (naming != NULL)
+		cop_feature_space_set_known(naming->space, slot->shape.least_features);
+}
+
+/* What the model was given since it began may be unknown in contexts. */
+static void know_features(cop_model_slot *slot)
+{
+	const size_t known = cop_model_known(slot->model);
+	slot->shape.least_features = known < slot->shape.features ? known : 0;
+	if (slot->shape.naming != NULL)
+		cop_feature_space_set_known(slot->shape.naming->space, slot->shape.least_features);
 }
 
 /* What found no memory fills no diagnostic. */
@@ -58,8 +69,9 @@ static cop_err name_features(cop_model_slot *slot)
 			err = cop_wire_names_new(&space, slot->shape.max_nonzeros, slot->shape.max_candidates, &naming);
 		cop_feature_space_free(space);
 	} else if (list->count > 0) {
+		const size_t count = list->count < slot->shape.features ? list->count : slot->shape.features;
 		err = cop_wire_names_new_list(
-		        (const char *const *)list->items, list->count, slot->shape.max_candidates, &naming);
+		        (const char *const *)list->items, count, slot->shape.max_candidates, &naming);
 	}
 	if (err == COP_OK)
 		replace_naming(slot, naming);
@@ -103,13 +115,52 @@ static cop_err name_arms(cop_model_slot *slot)
 	return COP_OK;
 }
 
+/* Columns of features that were added are named as configured, else by their numbers. */
+static cop_err add_columns(const cop_model_slot *slot, cop_feature_space *space)
+{
+	const cop_config_list *list = &slot->config->feature_name_list;
+	cop_err err = COP_OK;
+	for (size_t i = cop_feature_space_dimension(space); i < slot->shape.features && err == COP_OK; i++) {
+		char number[24];
+		const char *name = number;
+		(void)snprintf(number, sizeof number, "%zu", i);
+		if (i < list->count)
+			name = list->items[i];
+		err = cop_feature_space_add_columns(space, &name, 1);
+		if (err == COP_OK && cop_feature_space_dimension(space) != i + 1)
+			err = COP_EEXIST;
+	}
+	return err;
+}
+
+static cop_err fit_space(const cop_model_slot *slot, cop_feature_space *space, cop_diag *diag)
+{
+	const cop_learner_settings *l = &cop_model_get_settings(slot->model)->learner;
+	const bool dense = cop_feature_space_is_dense(space);
+	const size_t d = cop_feature_space_dimension(space), wanted = cop_learner_dimension(l);
+	cop_err err = dense != (l->features != 0) || (dense ? d > wanted : d != wanted) ? COP_EFORMAT : COP_OK;
+	if (err == COP_OK && d < wanted)
+		err = add_columns(slot, space);
+	if (err == COP_EEXIST)
+		cop_diag_message(
+		        diag, "the name of an added feature is that of another one; expected names of their own");
+	else if (err != COP_OK)
+		cop_diag_message(diag, "names of features: %s", cop_err_text(err));
+	return err;
+}
+
 static cop_err take_space(cop_model_slot *slot, const cop_section_file *file, cop_diag *diag)
 {
 	cop_feature_space *space;
 	cop_wire_naming *naming;
-	cop_err err = cop_model_names_load(file, &cop_model_get_settings(slot->model)->learner, &space, diag);
+	cop_err err = cop_model_names_load(file, NULL, &space, diag);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_OK : err;
+	err = fit_space(slot, space, diag);
+	if (err != COP_OK) {
+		cop_feature_space_free(space);
+		return err;
+	}
 	err = cop_wire_names_new(&space, slot->shape.max_nonzeros, slot->shape.max_candidates, &naming);
 	if (err != COP_OK)
 		return err;
@@ -222,11 +273,12 @@ static cop_err make_workspace(cop_model_slot *slot)
 	return made ? COP_OK : COP_ENOMEM;
 }
 
-static cop_err start(cop_model_slot *slot, const cop_config_model *config, size_t arms, cop_diag *diag)
+static cop_err start(cop_model_slot *slot, const cop_config_model *config, const cop_model_size *size, cop_diag *diag)
 {
 	cop_model_settings settings = config->set;
-	settings.learner.arms = arms;
-	if (arms <
+	settings.learner.arms = size->arms;
+	settings.learner.features = size->features;
+	if (size->arms <
 	        config->set.learner.arms) { /* what may name later arms comes with the saved state, or with a record */
 		settings.learner.exploration.shares.min.count = settings.learner.exploration.shares.max.count = 0;
 		settings.has_baseline = false;
@@ -251,16 +303,27 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, size_
 }
 cop_err cop_model_slot_open(const cop_config_model *config, cop_model_slot **out, cop_diag *diag)
 {
-	return cop_model_slot_open_with(config, config->set.learner.arms, out, diag);
+	const cop_model_size size = cop_model_slot_configured(config);
+	return cop_model_slot_open_with(config, &size, out, diag);
 }
 
-size_t cop_model_slot_arms(const cop_model_slot *slot) { return cop_model_get_settings(slot->model)->learner.arms; }
+cop_model_size cop_model_slot_size(const cop_model_slot *slot)
+{
+	const cop_learner_settings *l = &cop_model_get_settings(slot->model)->learner;
+	return (cop_model_size){ l->arms, l->features };
+}
 
-cop_err cop_model_slot_open_with(const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag)
+cop_model_size cop_model_slot_configured(const cop_config_model *config)
+{
+	return (cop_model_size){ config->set.learner.arms, config->set.learner.features };
+}
+
+cop_err cop_model_slot_open_with(
+        const cop_config_model *config, const cop_model_size *size, cop_model_slot **out, cop_diag *diag)
 {
 	cop_diag why = { 0 };
 	*out = cop_mem_alloc(1, sizeof **out);
-	cop_err err = *out == NULL ? COP_ENOMEM : start(*out, config, arms, &why);
+	cop_err err = *out == NULL ? COP_ENOMEM : start(*out, config, size, &why);
 	if (err != COP_OK) {
 		cop_diag_message(diag, "model \"%s\": %s", config->name, reason_of(&why, err));
 		cop_model_slot_close(*out);
@@ -300,6 +363,7 @@ cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t lengt
 	slot->restored = true;
 	cop_err err = cop_model_load(slot->model, data, length, &why);
 	name_losses(slot);
+	know_features(slot);
 	if (err == COP_OK)
 		err = take_names(slot, data, length, &why);
 	if (err == COP_ESHAPE)
@@ -353,10 +417,10 @@ static cop_err take_over(cop_model_slot *slot, const cop_model_slot *from, cop_d
 	return err;
 }
 
-cop_err cop_model_slot_grow(
-        const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag)
+cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *config, const cop_model_size *size,
+        cop_model_slot **out, cop_diag *diag)
 {
-	cop_err err = cop_model_slot_open_with(config, arms, out, diag);
+	cop_err err = cop_model_slot_open_with(config, size, out, diag);
 	if (err == COP_OK)
 		err = take_over(*out, from, diag);
 	if (err == COP_OK)
@@ -382,6 +446,7 @@ static void inherit(cop_model_slot *slot, cop_model_slot *from)
 		slot->names_saved = from->names_saved;
 		slot->unknown_past = from->unknown_past; /* the naming has counted the others */
 	}
+	know_features(slot);
 	cop_model_slot_settle(slot);
 }
 
@@ -439,6 +504,7 @@ cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, c
 	cop_diag why = { 0 };
 	cop_err err = cop_model_load(slot->model, file->data, file->length, &why);
 	name_losses(slot);
+	know_features(slot);
 	if (err == COP_OK)
 		err = take_names(slot, file->data, file->length, &why);
 	cop_refit_state_sync(&slot->refit, slot->model);

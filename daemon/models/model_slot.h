@@ -30,6 +30,12 @@ typedef struct cop_model_stream {
 #define COP_COUNTED_ARMS 256u
 #define COP_TIMED_ARMS   32u
 
+/* What a model may be given more of while it serves. */
+typedef struct cop_model_size {
+	size_t arms;     /* 0: it has none */
+	size_t features; /* of dense contexts */
+} cop_model_size;
+
 typedef struct cop_model_slot {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	char topic[COP_CONFIG_NAME_MAX + 8];  /* act.<name> */
@@ -69,14 +75,15 @@ typedef struct cop_model_slot {
 /* A fresh model as configured (kept). Caller closes it; on error *out is NULL. COP_EINVAL or COP_ENOMEM with a message in
  * *diag (NULL allowed). */
 COP_CHECK cop_err cop_model_slot_open(const cop_config_model *config, cop_model_slot **out, cop_diag *diag);
-/* The same with fewer arms than configured, as the model had once. */
+/* The same of a size that is smaller than configured, as the model had once. */
 COP_CHECK cop_err cop_model_slot_open_with(
-        const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag);
-size_t cop_model_slot_arms(const cop_model_slot *slot); /* 0: it has none */
-/* A slot (config: kept) whose model is as that of another one, which has at most as many arms; it is for follow, between
- * the same two events, and until then `from` is as before. Errors of open_with and load. */
-COP_CHECK cop_err cop_model_slot_grow(
-        const cop_model_slot *from, const cop_config_model *config, size_t arms, cop_model_slot **out, cop_diag *diag);
+        const cop_config_model *config, const cop_model_size *size, cop_model_slot **out, cop_diag *diag);
+cop_model_size cop_model_slot_size(const cop_model_slot *slot);
+cop_model_size cop_model_slot_configured(const cop_config_model *config);
+/* A slot (config: kept) whose model is as that of another one, which is at most as large; it is for follow, between the
+ * same two events, and until then `from` is as before. Errors of open_with and load. */
+COP_CHECK cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *config,
+        const cop_model_size *size, cop_model_slot **out, cop_diag *diag);
 /* The counts and queues of the process, which are no part of the saved state, move from the one to the other, and so does
  * the state itself where grow left it to that: `from` is only to be closed then. */
 void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from);

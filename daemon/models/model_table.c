@@ -219,9 +219,10 @@ static cop_err load_section(
 	}
 	size_t length = cop_cursor_left(&cursor);
 	const uint8_t *data = cop_cursor_take(&cursor, length);
-	cop_model_settings saved; /* as many arms as then, until a record or the end of recovery adds more */
+	cop_model_settings saved; /* as large as then, until a record or the end of recovery adds more */
 	if (cop_model_peek(data, length, &saved, NULL) == COP_OK) {
-		cop_err fewer = cop_model_table_set_arms(set, stored, strlen(stored), saved.learner.arms, diag);
+		const cop_model_size size = { saved.learner.arms, saved.learner.features };
+		cop_err fewer = cop_model_table_set_size(set, stored, strlen(stored), &size, diag);
 		if (fewer != COP_OK)
 			return fewer;
 		slot = cop_model_table_find_stored(set, stored, strlen(stored));
@@ -259,19 +260,28 @@ cop_err cop_model_table_load(cop_model_table *set, const cop_bytes *body, const 
 	return COP_OK;
 }
 
-/* The slot's model gets so many arms: further ones, or, as long as nothing was done to it, fewer. */
-static cop_err set_arms(cop_model_slot **slot, size_t arms, cop_diag *diag)
+/* What a model may become of a size that was reported: its own where that is none or more than configured. */
+static size_t within(size_t has, size_t reported, size_t most)
+{
+	return has == 0 || reported == 0 || reported > most ? has : reported;
+}
+
+/* The slot's model gets that size: further arms and features, or, as long as nothing was done to it, fewer. */
+static cop_err set_size(cop_model_slot **slot, const cop_model_size *size, cop_diag *diag)
 {
 	cop_model_slot *now = NULL, *was = *slot;
 	const cop_model_counters *c = cop_model_get_counters(was->model);
-	const size_t has = cop_model_slot_arms(was), most = was->config->set.learner.arms;
+	const cop_model_size has = cop_model_slot_size(was), most = cop_model_slot_configured(was->config);
+	const bool widens = cop_learner_takes_features(&was->config->set.learner);
+	const cop_model_size next = { within(has.arms, size->arms, most.arms),
+		widens ? within(has.features, size->features, most.features) : has.features };
 	cop_err err = COP_OK;
-	if (has == arms || has == 0 || arms == 0 || arms > most)
+	if (next.arms == has.arms && next.features == has.features)
 		return COP_OK;
-	if (has < arms)
-		err = cop_model_slot_grow(was, was->config, arms, &now, diag);
+	if (next.arms >= has.arms && next.features >= has.features)
+		err = cop_model_slot_grow(was, was->config, &next, &now, diag);
 	else if (c->decisions == 0 && cop_model_learner(was->model)->rev == 0 && !was->restored)
-		err = cop_model_slot_open_with(was->config, arms, &now, diag);
+		err = cop_model_slot_open_with(was->config, &next, &now, diag);
 	if (err != COP_OK || now == NULL)
 		return err;
 	cop_model_slot_follow(now, was);
@@ -280,7 +290,19 @@ static cop_err set_arms(cop_model_slot **slot, size_t arms, cop_diag *diag)
 	return COP_OK;
 }
 
-/* The slot's model begins as the saved one that it is configured to, with as many arms as that one has: further ones are
+static cop_model_size size_of(const cop_model_settings *s)
+{
+	return (cop_model_size){ s->learner.arms, s->learner.features };
+}
+
+/* As much as configured. */
+static cop_err complete(cop_model_slot **slot, cop_diag *diag)
+{
+	const cop_model_size all = cop_model_slot_configured((*slot)->config);
+	return set_size(slot, &all, diag);
+}
+
+/* The slot's model begins as the saved one that it is configured to, as large as that one is: further arms and features are
  * added as records, or the end of recovery, have it. */
 static cop_err start_from(cop_model_slot **slot, cop_log *log, cop_diag *diag)
 {
@@ -293,8 +315,10 @@ static cop_err start_from(cop_model_slot **slot, cop_log *log, cop_diag *diag)
 	if (err != COP_OK)
 		cop_diag_of(diag, path, "model \"%s\": start_from: %s", (*slot)->name,
 		        why.message[0] != '\0' ? why.message : cop_err_text(err));
-	if (err == COP_OK && cop_model_peek(file.data, file.length, &saved, NULL) == COP_OK)
-		err = set_arms(slot, saved.learner.arms, diag);
+	if (err == COP_OK && cop_model_peek(file.data, file.length, &saved, NULL) == COP_OK) {
+		const cop_model_size size = size_of(&saved);
+		err = set_size(slot, &size, diag);
+	}
 	if (err == COP_OK)
 		err = cop_model_slot_start_from(*slot, &file, log, diag);
 	cop_bytes_fini(&file);
@@ -329,7 +353,7 @@ static cop_err resume(const cop_model_table *set, cop_model_slot **fresh, cop_lo
 	if (model == NULL && slot->config->start_from_path != NULL) {
 		err = start_from(fresh, log, diag);
 		if (err == COP_OK)
-			err = set_arms(fresh, (*fresh)->config->set.learner.arms, diag);
+			err = complete(fresh, diag);
 		slot = *fresh;
 	}
 	if (model != NULL) {
@@ -370,7 +394,8 @@ static cop_err make_slot(cop_model_table *set, const cop_config_model *model, co
 	*slot = NULL;
 	if (cop_config_changes_has(changes, COP_CHANGE_GROWS, model->name)) {
 		const cop_model_slot *from = cop_model_table_find_stored(set, model->stored, strlen(model->stored));
-		return from == NULL ? COP_OK : cop_model_slot_grow(from, model, model->set.learner.arms, slot, diag);
+		const cop_model_size size = cop_model_slot_configured(model);
+		return from == NULL ? COP_OK : cop_model_slot_grow(from, model, &size, slot, diag);
 	}
 	if (!cop_config_changes_has(changes, COP_CHANGE_ADDS, model->name) &&
 	        !cop_config_changes_has(changes, COP_CHANGE_RENEWS, model->name))
@@ -526,20 +551,21 @@ void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const ch
 	*b = slot;
 }
 
-/* ---- arms, as records report them ---- */
+/* ---- sizes, as records report them ---- */
 
-cop_err cop_model_table_set_arms(cop_model_table *set, const char *stored, size_t length, size_t arms, cop_diag *diag)
+cop_err cop_model_table_set_size(
+        cop_model_table *set, const char *stored, size_t length, const cop_model_size *size, cop_diag *diag)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (is_text(set->items[i]->stored, stored, length))
-			return set_arms(&set->items[i], arms, diag);
+			return set_size(&set->items[i], size, diag);
 	return COP_OK;
 }
 
 cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		cop_err err = set_arms(&set->items[i], set->items[i]->config->set.learner.arms, diag);
+		cop_err err = complete(&set->items[i], diag);
 		if (err != COP_OK)
 			return err;
 	}

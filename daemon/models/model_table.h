@@ -68,12 +68,12 @@ void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_mo
 /* The model of this stored name, which both tables have, exchanges its slots. */
 void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const char *stored);
 
-/* From here on a record is of a model with so many arms, by its stored name: if the model has fewer, and is configured with
- * so many, it gets them; one that nothing was done to yet may get fewer. Its slot is another one then. Models without
- * arms, or that are not there, stay. COP_ENOMEM ... */
-COP_CHECK cop_err cop_model_table_set_arms(
-        cop_model_table *set, const char *stored, size_t length, size_t arms, cop_diag *diag);
-/* All get as many arms as they are configured with. The same. */
+/* From here on a record is of a model of that size, by its stored name: if the model has fewer arms or features, and is
+ * configured with so many, it gets them; one that nothing was done to yet may get fewer. Its slot is another one then.
+ * What a model has none of, and models that are not there, stay. COP_ENOMEM ... */
+COP_CHECK cop_err cop_model_table_set_size(
+        cop_model_table *set, const char *stored, size_t length, const cop_model_size *size, cop_diag *diag);
+/* All get the size that they are configured with. The same. */
 COP_CHECK cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag);
 
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those

@@ -4,6 +4,7 @@
 #ifndef COP_EVENTS_EVENT_WRITER_PRIVATE_H
 #define COP_EVENTS_EVENT_WRITER_PRIVATE_H
 
+#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -118,6 +119,12 @@ static inline const char *cop_writer_name(const cop_event_writer *writer, size_t
 {
 	return (const char *)writer->names.text.data + writer->names.column[column].at;
 }
+/* Of dense rows: zeros, where the settings have it so, and unknown features (NaN). */
+static inline bool cop_writer_leaves_out(const cop_event_writer *writer, float value)
+{
+	return isnan(value) || (writer->settings.drop_zeros && value == 0.0f);
+}
+
 /* Most bytes that the row takes: its names, values and what stands around them. */
 size_t cop_writer_row_room(const cop_event_writer *writer, const cop_row *row);
 

@@ -146,6 +146,7 @@ size_t cop_feature_space_dimension(const cop_feature_space *space)
 
 bool cop_feature_space_is_dense(const cop_feature_space *space) { return space->dense; }
 void cop_feature_space_freeze(cop_feature_space *space) { space->frozen = true; }
+void cop_feature_space_set_known(cop_feature_space *space, size_t known) { space->known = known; }
 uint64_t cop_feature_space_dropped(const cop_feature_space *space) { return space->dropped; }
 cop_name_order *cop_feature_space_lane(cop_feature_space *space) { return &space->lane; }
 size_t cop_feature_space_features(const cop_feature_space *space) { return space->lane.features; }
@@ -222,6 +223,8 @@ static void begin_dense(cop_feature_space *space)
 		space->old_namespaces = space->namespaces.count;
 	}
 	memset(space->slot, 0, space->columns.count * sizeof *space->slot);
+	for (size_t i = space->known; i < space->columns.count && space->known > 0; i++)
+		space->slot[i] = -0.0F; /* which no sum with a value is */
 	space->lane.count = space->columns.count;
 	space->lane.at = space->first_hint[space->candidate];
 	space->first_put = true;
@@ -533,6 +536,7 @@ cop_err cop_feature_space_add_columns(cop_feature_space *space, const char *cons
 	cop_feature_room room = { 0 };
 	cop_feature_span span;
 	size_t features;
+	space->frozen = false;
 	cop_feature_space_begin(space);
 	for (size_t i = 0; i < count; i++) {
 		const char *caret = strchr(names[i], '^');

@@ -28,6 +28,7 @@ struct cop_feature_space {
 	cop_name_order_hint *hint;          /* one for each column */
 	uint32_t *place_of;                 /* of a column among hints */
 	float *slot;                        /* one for each column; lane.slot */
+	size_t known;                       /* columns from here on may be unknown; 0: none */
 	size_t column_room;
 	size_t first_hint[2]; /* where the last row, and the last candidate, began */
 	bool first_put;       /* none has been put into the row yet */

@@ -38,7 +38,11 @@ static cop_err end_dense(cop_feature_space *space, cop_feature_room *room, size_
 		finite &= isfinite(space->slot[i]) != 0;
 	if (!finite)
 		return COP_ENONFINITE;
-	memcpy(room->value + room->used, space->slot, columns * sizeof *space->slot);
+	float *value = room->value + room->used;
+	memcpy(value, space->slot, columns * sizeof *space->slot);
+	for (size_t i = space->known; i < columns && space->known > 0; i++)
+		if (value[i] == 0.0F && signbit(value[i]))
+			value[i] = NAN;
 	*count = columns;
 	return COP_OK;
 }

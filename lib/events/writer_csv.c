@@ -86,6 +86,10 @@ static cop_err check(cop_event_writer *writer, const cop_logged_event *event)
 		        writer, "csv has no place for an event that is not to be learned, or has no label");
 	if (event->x.dense == NULL)
 		return cop_writer_refuse(writer, "csv needs a column for every feature, and these are sparse (hashed)");
+	for (size_t i = 0; i < event->x.d; i++)
+		if (isnan(event->x.dense[i]))
+			return cop_writer_refuse(
+			        writer, "csv has no place for features that are unknown, as feature %zu", i);
 	if (writer->header && event->x.d != writer->columns)
 		return cop_writer_refuse(
 		        writer, "%zu features, but the csv began with %zu columns", event->x.d, writer->columns);

@@ -68,7 +68,7 @@ static char *put_dense(cop_event_writer *writer, char *to, const cop_row *row)
 	for (size_t i = 0; i < names->count; i++) {
 		size_t place = names->order[i];
 		const cop_writer_column *column = &names->column[place];
-		if (place >= row->d || (writer->settings.drop_zeros && row->dense[place] == 0.0f))
+		if (place >= row->d || cop_writer_leaves_out(writer, row->dense[place]))
 			continue;
 		if (column->group != group) {
 			if (group != 0) {

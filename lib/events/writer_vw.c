@@ -61,7 +61,7 @@ static char *put_dense(cop_event_writer *writer, char *to, const cop_row *row)
 	uint32_t group = UINT32_MAX;
 	for (size_t i = 0; i < row->d; i++) {
 		const cop_writer_column *column = &names->column[i];
-		if (writer->settings.drop_zeros && row->dense[i] == 0.0f)
+		if (cop_writer_leaves_out(writer, row->dense[i]))
 			continue;
 		if (column->group != group) {
 			if (group != UINT32_MAX)

@@ -19,6 +19,8 @@ typedef struct history {
 	cop_record_source source;
 	cop_recorded_model told;
 	size_t bins; /* as settings */
+	float *wide; /* settings' features, for a context that has fewer */
+	size_t features;
 	cop_open_decisions waiting;
 	cop_open_decisions_entry *done, *last_done;
 	cop_open_decisions_entry *given; /* of the last event */
@@ -432,6 +434,17 @@ static cop_err refuse_probes(history *h, cop_diag *diag)
 	return refuse(h, COP_EINVAL, text, diag);
 }
 
+/* What a context lacks of the features that are wanted is unknown. */
+static void widen(history *h, cop_row *x)
+{
+	if (x->dense == NULL || x->d >= h->features)
+		return;
+	memcpy(h->wide, x->dense, x->d * sizeof *h->wide);
+	for (size_t j = x->d; j < h->features; j++)
+		h->wide[j] = NAN;
+	*x = (cop_row){ .d = h->features, .dense = h->wide };
+}
+
 /* The event of the first that is done. COP_EEND: it makes none. */
 static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
 {
@@ -453,6 +466,7 @@ static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
 		return COP_EEND;
 	}
 	fill(h, entry, &r, event);
+	widen(h, &event->x);
 	return entry->labelled ? check_label(h, event, diag) : COP_OK;
 }
 
@@ -493,6 +507,7 @@ static void destroy(cop_event_reader *reader)
 		cop_mem_free(entry);
 	}
 	cop_mem_free(h->given);
+	cop_mem_free(h->wide);
 	cop_open_decisions_fini(&h->waiting);
 	cop_recorded_model_fini(&h->told);
 	cop_record_source_fini(&h->source);
@@ -518,7 +533,13 @@ cop_err cop_journal_history_open(
 	h->told.cost.weights = settings->losses;
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
 	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
-	cop_err err = cop_record_source_open(&h->source, path, settings->from, settings->skip, &settings->skips, diag);
+	h->features = settings->features;
+	h->wide = cop_mem_alloc(h->features, sizeof *h->wide);
+	cop_err err = h->wide == NULL ? COP_ENOMEM : COP_OK;
+	if (err != COP_OK)
+		cop_diag_of(diag, path, "%s", cop_err_text(err));
+	else
+		err = cop_record_source_open(&h->source, path, settings->from, settings->skip, &settings->skips, diag);
 	if (err == COP_OK) {
 		cop_diag why = { .message = "" };
 		err = cop_recorded_model_choose(

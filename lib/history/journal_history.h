@@ -3,7 +3,8 @@
  * The records are joined as the daemon joined them, for they report it: what a decision ended with, default losses,
  * self-contained feedback, and decisions that were deferred, or whose action no subscriber was given, only if they were
  * shown or answered. Events come in the order in which they were learned, so that learning them again in this order
- * moves a model as the daemon's moved. A model may be given further arms; masks are as long as there were arms then. Their cost is the loss that was learned, in the model's loss_range; of values,
+ * moves a model as the daemon's moved. A model may be given further arms or features; masks are as long as there were arms then, and dense contexts have as many
+ * values as there were features then, or more; NaN is unknown. Their cost is the loss that was learned, in the model's loss_range; of values,
  * as it was sent. Memory is that of the decisions that wait. The reader is one of
  * events/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
  * reader. */
@@ -25,6 +26,7 @@ typedef struct cop_journal_history_settings {
 	 * bin's probability, as the decision's density has it: y was drawn evenly within the bin. Decisions without a
 	 * density are an error. 0: not so */
 	size_t bins;
+	size_t features; /* dense contexts that are shorter are widened to so many values, NaN; 0: none are */
 	bool skip; /* what is damaged is passed over; else it is an error */
 	/* In place of what was learned, the cost is the weighted sum of these named losses (events/named_losses.h); events that
 	 * were not told of one with a weight have no cost. count 0: what was learned. Not of values */

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "learn/grown_inputs.h"
 #include "learn/sparse_state.h"
 #include "tree/dgt.h"
 
@@ -475,13 +476,38 @@ static cop_err load_sparse(cop_additive *model, size_t outputs, cop_cursor *curs
 	return cursor->err;
 }
 
+/* Of `saved` rows of `width` numbers, those of what may be fewer inputs and fewer columns. */
+static void load_inputs(const cop_additive *model, float *block, size_t saved, size_t width, cop_cursor *cursor)
+{
+	const size_t inputs = model->set.inputs,
+	             columns = block == model->w || block == model->w_sum ? model->n : model->columns;
+	for (size_t j = 0; j < saved; j++)
+		cop_cursor_f32s(cursor, block + cop_grown_inputs_place(j, saved, inputs) * columns, width);
+}
+
 /* All rows of W, as they were written before only some were. */
-static void load_splits(cop_additive *model, cop_cursor *cursor)
+static void load_splits(cop_additive *model, size_t saved, cop_cursor *cursor)
 {
 	const cop_additive_settings *set = &model->set;
-	cop_cursor_f32s(cursor, model->w, set->inputs * model->n);
-	load_sums(cursor, model->w_sum, set->inputs * model->n);
+	load_inputs(model, model->w, saved, model->n, cursor);
+	load_inputs(model, model->w_sum, saved, model->n, cursor);
+	check_sums(cursor, model->w_sum, set->inputs * model->n);
 	memset(model->moved, 1, set->sparse ? set->inputs : 0);
+}
+
+static cop_err load_dense(cop_additive *model, size_t inputs, size_t outputs, cop_cursor *cursor)
+{
+	const cop_additive_settings *set = &model->set;
+	const size_t values = outputs * model->leaves * set->trees, columns = cop_kernel_pad(outputs);
+	load_splits(model, inputs, cursor);
+	cop_cursor_f32s(cursor, model->theta, values);
+	load_sums(cursor, model->theta_sum, values);
+	if (set->along)
+		return cursor->err;
+	load_inputs(model, model->linear, inputs, columns, cursor);
+	load_inputs(model, model->linear_sum, inputs, columns, cursor);
+	check_sums(cursor, model->linear_sum, set->inputs * model->columns);
+	return cursor->err;
 }
 
 cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
@@ -494,22 +520,12 @@ cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
 	bool sparse = set->sparse && (inputs & COP_SPARSE_MARK) != 0;
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if ((sparse ? inputs ^ COP_SPARSE_MARK : inputs) != set->inputs || outputs == 0 || outputs > set->outputs ||
-	        trees != set->trees || height != set->height)
+	inputs = sparse ? inputs ^ COP_SPARSE_MARK : inputs;
+	if ((inputs != set->inputs && set->sparse) || inputs == 0 || inputs > set->inputs || outputs == 0 ||
+	        outputs > set->outputs || trees != set->trees || height != set->height)
 		return COP_ESHAPE;
-	if (sparse)
-		return load_sparse(model, (size_t)outputs, cursor);
-	size_t values = (size_t)outputs * model->leaves * set->trees, columns = cop_kernel_pad((size_t)outputs);
-	load_splits(model, cursor);
-	cop_cursor_f32s(cursor, model->theta, values);
-	load_sums(cursor, model->theta_sum, values);
-	if (set->along)
-		return cursor->err;
-	for (size_t j = 0; j < set->inputs; j++)
-		cop_cursor_f32s(cursor, model->linear + j * model->columns, columns);
-	for (size_t j = 0; j < set->inputs; j++)
-		load_sums(cursor, model->linear_sum + j * model->columns, columns);
-	return cursor->err;
+	return sparse ? load_sparse(model, (size_t)outputs, cursor)
+	              : load_dense(model, (size_t)inputs, (size_t)outputs, cursor);
 }
 
 cop_err cop_additive_make_room(cop_additive *model, const cop_additive *from)

@@ -76,7 +76,8 @@ COP_CHECK cop_err cop_additive_tree(const cop_additive *model, size_t m, cop_obl
 size_t cop_additive_trees(const cop_additive *model);
 
 void cop_additive_save(const cop_additive *model, cop_bytes *bytes);
-/* Into a model of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+/* Into a model of the same shape, or of more outputs or, dense, more inputs: splits of those stay as they were drawn.
+ * COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor);
 /* As learn/learner.h's of the same names. */
 COP_CHECK cop_err cop_additive_make_room(cop_additive *model, const cop_additive *from);

@@ -25,10 +25,18 @@
 
 _Static_assert(COP_DENSE_SCALE_BLOCK % COP_DENSE_SCALE_FIRST == 0, "a block's parts");
 
+/* What an unknown value must not move. */
+typedef struct aside {
+	double rows, mean, m2;
+	float least, most, outside;
+} aside;
+
 struct cop_dense_scale {
 	const cop_kernel *kernel;
 	cop_welford_add *add;
 	size_t d, room; /* room: of each array, in whole lanes */
+	size_t known;   /* columns from here on may be unknown; d: none */
+	aside *aside;   /* d - known */
 	uint64_t seen;  /* rows, in all */
 	double *rows, *mean, *m2;
 	float *shift, *scale;
@@ -75,7 +83,7 @@ cop_err cop_dense_scale_new(size_t d, cop_dense_scale **out)
 		return COP_ENOMEM;
 	s->kernel = cop_kernel_best();
 	s->add = cop_welford_best();
-	s->d = d;
+	s->d = s->known = d;
 	s->room = (d + COP_WELFORD_ROOM - 1) / COP_WELFORD_ROOM * COP_WELFORD_ROOM;
 	if (!allocate(s)) {
 		cop_dense_scale_free(s);
@@ -113,6 +121,7 @@ void cop_dense_scale_free(cop_dense_scale *s)
 	cop_mem_free(s->value);
 	cop_mem_free(s->narrow);
 	cop_mem_free(s->flat);
+	cop_mem_free(s->aside);
 	cop_mem_free(s);
 }
 
@@ -120,7 +129,7 @@ void cop_dense_scale_free(cop_dense_scale *s)
 static void count_outliers(cop_dense_scale *s, const float *x)
 {
 	for (size_t j = 0; j < s->d; j++) {
-		if (s->value[j] == x[j] || s->flat[j])
+		if (s->value[j] == x[j] || s->flat[j] || isnan(x[j]))
 			continue;
 		s->outliers.values++;
 		s->outliers.feature = (uint32_t)j;
@@ -177,9 +186,14 @@ static void limit(cop_dense_scale *s, size_t j)
 	s->wild[j] = !s->flat[j] && away > 0.0 && away < (double)FLT_MAX ? (float)away : FLT_MAX;
 }
 
+/* A column that was unknown all along stays as it is. */
+static bool has_block(const cop_dense_scale *s, size_t j) { return j < s->known || s->least[j] <= s->most[j]; }
+
 static void end_block(cop_dense_scale *s, double block)
 {
 	for (size_t j = 0; j < s->d; j++) {
+		if (!has_block(s, j))
+			continue;
 		judge(s, j, block);
 		if (s->rows[j] > COP_DENSE_SCALE_MEMORY) {
 			s->m2[j] *= COP_DENSE_SCALE_MEMORY / s->rows[j];
@@ -189,12 +203,60 @@ static void end_block(cop_dense_scale *s, double block)
 	}
 }
 
+/* Unknown values become the mean for as long as the row is taken in; whether there were any. */
+static bool set_aside(cop_dense_scale *s, const float *x)
+{
+	bool any = false;
+	for (size_t j = s->known; j < s->d; j++) {
+		if (!isnan(x[j]))
+			continue;
+		any = true;
+		s->value[j] = (float)s->mean[j];
+		s->aside[j - s->known] =
+		        (aside){ s->rows[j], s->mean[j], s->m2[j], s->least[j], s->most[j], s->outside[j] };
+	}
+	return any;
+}
+
+static void put_back(cop_dense_scale *s, const float *x)
+{
+	for (size_t j = s->known; j < s->d; j++) {
+		const aside *kept = &s->aside[j - s->known];
+		if (!isnan(x[j]))
+			continue;
+		s->rows[j] = kept->rows;
+		s->mean[j] = kept->mean;
+		s->m2[j] = kept->m2;
+		s->least[j] = kept->least;
+		s->most[j] = kept->most;
+		s->outside[j] = kept->outside;
+	}
+}
+
+size_t cop_dense_scale_known(const cop_dense_scale *s) { return s->known; }
+
+cop_err cop_dense_scale_know(cop_dense_scale *s, size_t known)
+{
+	if (known == s->known)
+		return COP_OK;
+	aside *room = cop_mem_alloc(s->d - known, sizeof *room);
+	if (room == NULL)
+		return COP_ENOMEM;
+	cop_mem_free(s->aside);
+	s->aside = room;
+	s->known = known;
+	return COP_OK;
+}
+
 void cop_dense_scale_add(cop_dense_scale *s, const float *x)
 {
 	memcpy(s->value, x, s->d * sizeof *x);
+	const bool unknown = set_aside(s, x);
 	if (s->kernel->bound(s->room, s->low, s->high, s->value, s->least, s->most, s->outside) > 0)
 		count_outliers(s, x);
 	s->add(s->d, s->value, s->rows, s->mean, s->m2);
+	if (unknown)
+		put_back(s, x);
 	uint64_t block = ++s->seen < COP_DENSE_SCALE_BLOCK ? COP_DENSE_SCALE_FIRST : COP_DENSE_SCALE_BLOCK;
 	if (s->seen % block == 0)
 		end_block(s, s->seen <= COP_DENSE_SCALE_BLOCK ? COP_DENSE_SCALE_FIRST : COP_DENSE_SCALE_BLOCK);
@@ -208,6 +270,9 @@ void cop_dense_scale_refresh(cop_dense_scale *s)
 void cop_dense_scale_apply(const cop_dense_scale *s, const float *x, float most, float *out)
 {
 	s->kernel->scaled(s->d, x, s->shift, s->scale, s->wild, most, out);
+	for (size_t j = s->known; j < s->d; j++)
+		if (isnan(x[j]))
+			out[j] = 0.0f;
 }
 
 void cop_dense_scale_way(const cop_dense_scale *s, size_t j, double *shift, double *scale)
@@ -245,7 +310,7 @@ static bool is_possible(const cop_dense_scale *s)
 		possible = s->rows[j] >= 0.0 && s->rows[j] <= most && s->m2[j] >= 0.0 &&
 		           s->m2[j] <= s->rows[j] * widest && fabs(s->mean[j]) <= 1.000000001 * (double)FLT_MAX &&
 		           s->outside[j] >= 0.0f && s->outside[j] <= COP_DENSE_SCALE_BLOCK && s->low[j] <= s->high[j] &&
-		           (s->rows[j] > 0.0 || s->seen == 0) && s->flat[j] <= 1;
+		           (s->rows[j] > 0.0 || s->seen == 0 || j >= s->known) && s->flat[j] <= 1;
 	return possible;
 }
 
@@ -256,21 +321,37 @@ static void take_bytes(cop_cursor *cursor, uint8_t *out, size_t length)
 		memcpy(out, from, length);
 }
 
-cop_err cop_dense_scale_load(cop_dense_scale *s, cop_cursor *cursor)
+/* Columns from `saved` on begin now. */
+static void widen(cop_dense_scale *s, size_t saved)
 {
+	for (size_t j = saved; j < s->d; j++) {
+		s->rows[j] = s->mean[j] = s->m2[j] = 0.0;
+		s->low[j] = -FLT_MAX;
+		s->high[j] = s->wild[j] = FLT_MAX;
+		s->narrow[j] = s->flat[j] = 0;
+		begin_block(s, j);
+	}
+}
+
+cop_err cop_dense_scale_load(cop_dense_scale *s, size_t saved, size_t known, cop_cursor *cursor)
+{
+	cop_err err = cop_dense_scale_know(s, known);
+	if (err != COP_OK)
+		return err;
+	widen(s, saved);
 	s->seen = cop_cursor_u64(cursor);
-	cop_cursor_f64s(cursor, s->rows, s->d);
-	cop_cursor_f64s(cursor, s->mean, s->d);
-	cop_cursor_f64s(cursor, s->m2, s->d);
-	cop_cursor_f32s(cursor, s->low, s->d);
-	cop_cursor_f32s(cursor, s->high, s->d);
-	cop_cursor_f32s(cursor, s->least, s->d);
-	cop_cursor_f32s(cursor, s->most, s->d);
-	cop_cursor_f32s(cursor, s->outside, s->d);
-	cop_cursor_f32s(cursor, s->wild, s->d);
-	take_bytes(cursor, s->narrow, s->d);
-	take_bytes(cursor, s->flat, s->d);
-	cop_outliers_load(&s->outliers, s->d, cursor);
+	cop_cursor_f64s(cursor, s->rows, saved);
+	cop_cursor_f64s(cursor, s->mean, saved);
+	cop_cursor_f64s(cursor, s->m2, saved);
+	cop_cursor_f32s(cursor, s->low, saved);
+	cop_cursor_f32s(cursor, s->high, saved);
+	cop_cursor_f32s(cursor, s->least, saved);
+	cop_cursor_f32s(cursor, s->most, saved);
+	cop_cursor_f32s(cursor, s->outside, saved);
+	cop_cursor_f32s(cursor, s->wild, saved);
+	take_bytes(cursor, s->narrow, saved);
+	take_bytes(cursor, s->flat, saved);
+	cop_outliers_load(&s->outliers, saved, cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	if (!is_possible(s))

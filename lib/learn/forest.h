@@ -81,8 +81,8 @@ void cop_forest_splits(const cop_forest *forest, uint32_t *splits);
 COP_CHECK cop_err cop_forest_tree(const cop_forest *forest, size_t m, cop_tree **out);
 
 void cop_forest_save(const cop_forest *forest, cop_bytes *bytes);
-/* Into a forest of the same shape, or one of more arms. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_ENOMEM; then its
- * state is undefined. */
+/* Into a forest of the same shape, or one of more arms or, dense, more inputs. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE,
+ * COP_ENOMEM; then its state is undefined. */
 COP_CHECK cop_err cop_forest_load(cop_forest *forest, cop_cursor *cursor);
 /* As learn/learner.h's of the same names. */
 COP_CHECK cop_err cop_forest_make_room(cop_forest *forest, const cop_forest *from);

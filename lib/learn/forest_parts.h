@@ -177,8 +177,9 @@ void cop_forest_rows_values(const cop_forest *f, uint32_t i, const uint32_t *fea
 /* What is in `left`, until now the whole leaf of tree m, goes to the sides of the node that divides it. */
 void cop_forest_rows_divide(cop_forest *f, size_t m, size_t left, size_t right, const cop_forest_node *node);
 void cop_forest_rows_save(const cop_forest *f, cop_bytes *bytes);
-/* Once the trees are loaded. What is wrong is in cursor->err. */
-void cop_forest_rows_load(cop_forest *f, cop_cursor *cursor);
+/* Once the trees are loaded; inputs: of the saved rows, dense ones may have fewer, what they lack is 0. What is wrong is in
+ * cursor->err. */
+void cop_forest_rows_load(cop_forest *f, size_t inputs, cop_cursor *cursor);
 
 /* The gate takes in a loss in [0, 1], and what the forest predicted before it knew. */
 void cop_forest_gate_learn(cop_forest_gate *gate, size_t arm, double loss, double prediction);

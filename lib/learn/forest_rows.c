@@ -198,7 +198,18 @@ void cop_forest_rows_save(const cop_forest *f, cop_bytes *bytes)
 	}
 }
 
-static bool load_entries(cop_forest *f, uint32_t i, cop_cursor *cursor)
+/* A dense row of `inputs` values, the last its constant. */
+static void load_dense(const cop_forest *f, uint32_t i, size_t inputs, cop_cursor *cursor)
+{
+	float *value = f->rows.value + i * f->rows.width;
+	float constant = 0.0f;
+	cop_cursor_f32s(cursor, value, inputs - 1);
+	cop_cursor_f32s(cursor, &constant, 1);
+	memset(value + inputs - 1, 0, (f->set.inputs - inputs) * sizeof *value);
+	value[f->set.inputs - 1] = constant;
+}
+
+static bool load_entries(cop_forest *f, uint32_t i, size_t inputs, cop_cursor *cursor)
 {
 	cop_forest_rows *rows = &f->rows;
 	const bool sparse = f->set.entries > 0;
@@ -206,8 +217,12 @@ static bool load_entries(cop_forest *f, uint32_t i, cop_cursor *cursor)
 	if (entries > rows->width)
 		return false;
 	rows->entries[i] = entries;
+	if (!sparse) {
+		load_dense(f, i, inputs, cursor);
+		return true;
+	}
 	uint32_t *index = rows->index + i * rows->width;
-	for (size_t j = 0; sparse && j < entries && cursor->err == COP_OK; j++) {
+	for (size_t j = 0; j < entries && cursor->err == COP_OK; j++) {
 		index[j] = cop_cursor_u32(cursor);
 		if (index[j] >= f->set.inputs || (j > 0 && index[j] <= index[j - 1]))
 			return false;
@@ -216,10 +231,22 @@ static bool load_entries(cop_forest *f, uint32_t i, cop_cursor *cursor)
 	return true;
 }
 
-void cop_forest_rows_load(cop_forest *f, cop_cursor *cursor)
+/* Wider rows may have less room: then the oldest are left out. */
+static void pass_over(uint32_t count, size_t inputs, cop_cursor *cursor)
+{
+	const size_t row = sizeof(uint32_t) + sizeof(float) + inputs * sizeof(float);
+	for (uint32_t n = 0; n < count; n++)
+		(void)cop_cursor_take(cursor, row);
+}
+
+void cop_forest_rows_load(cop_forest *f, size_t inputs, cop_cursor *cursor)
 {
 	cop_forest_rows *rows = &f->rows;
-	const uint32_t held = cop_cursor_u32(cursor);
+	uint32_t held = cop_cursor_u32(cursor);
+	if (inputs < f->set.inputs && held > rows->room) {
+		pass_over(held - (uint32_t)rows->room, inputs, cursor);
+		held = (uint32_t)rows->room;
+	}
 	bool sound = held <= rows->room;
 	rows->held = 0;
 	rows->oldest = 0;
@@ -227,7 +254,7 @@ void cop_forest_rows_load(cop_forest *f, cop_cursor *cursor)
 		rows->arm[i] = cop_cursor_u32(cursor);
 		cop_cursor_f32s(cursor, &rows->loss[i], 1);
 		sound = rows->arm[i] < f->set.arms && rows->loss[i] >= 0.0f && rows->loss[i] <= 1.0f &&
-		        load_entries(f, i, cursor);
+		        load_entries(f, i, inputs, cursor);
 		if (!sound || cursor->err != COP_OK)
 			break;
 		const cop_row x = cop_forest_rows_at(f, i);

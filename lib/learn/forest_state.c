@@ -207,7 +207,8 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	uint64_t room = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (inputs != f->set.inputs || sparse != (f->set.entries > 0) || arms == 0 || arms > f->set.arms ||
+	const bool wider = inputs < f->set.inputs && inputs >= 2 && f->set.entries == 0;
+	if ((inputs != f->set.inputs && !wider) || sparse != (f->set.entries > 0) || arms == 0 || arms > f->set.arms ||
 	        trees != f->set.trees)
 		return COP_ESHAPE;
 	cop_err err = make_room(f, (size_t)room, (size_t)arms);
@@ -223,7 +224,7 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	if (cursor->err == COP_OK && arms < f->set.arms)
 		find_room(f);
 	if (cursor->err == COP_OK)
-		cop_forest_rows_load(f, cursor);
+		cop_forest_rows_load(f, (size_t)inputs, cursor);
 	return cursor->err;
 }
 

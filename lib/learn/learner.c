@@ -30,6 +30,14 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings)
 	return class != NULL && class->candidates;
 }
 
+bool cop_learner_takes_features(const cop_learner_settings *settings)
+{
+	const cop_learner_class *class = cop_learner_find(settings->learner);
+	if (class == NULL || class->candidates || settings->features == 0)
+		return false;
+	return !class->values || settings->feedback != COP_VALUE_BINS;
+}
+
 void cop_learner_settings_init(cop_learner_settings *settings)
 {
 	*settings = (cop_learner_settings){
@@ -521,8 +529,10 @@ cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor)
 		return COP_ESHAPE;
 	if (learner->saved_arms == 0)
 		learner->saved_arms = learner->settings.arms;
+	if (learner->saved_features == 0)
+		learner->saved_features = learner->settings.features;
 	cop_err err = learner->class->load(learner, cursor);
-	learner->saved_arms = 0;
+	learner->saved_arms = learner->saved_features = 0;
 	return err;
 }
 
@@ -549,5 +559,6 @@ void cop_learner_inherit(cop_learner *learner, cop_learner *from)
 	learner->rev = from->rev;
 	learner->frozen = from->frozen;
 	learner->unlearnt = from->unlearnt;
+	learner->known = learner->settings.known = from->known;
 	learner->class->inherit(learner, from);
 }

@@ -61,6 +61,7 @@ typedef enum cop_value_feedback {
 typedef struct cop_learner_settings {
 	char learner[16];          /* name */
 	size_t features;           /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
+	size_t known;              /* a new learner's: features that are never unknown, as below; 0: all. Not saved */
 	unsigned bits;             /* sparse: 1 .. COP_LEARNER_MAX_BITS */
 	size_t max_nonzeros;       /* sparse: most entries of a context */
 	size_t arms;               /* 2 .. COP_LEARNER_MAX_ARMS; learners value and rank: 0 */
@@ -175,8 +176,11 @@ struct cop_learner {
 	uint64_t rev;
 	bool frozen;       /* neither is this saved, */
 	uint64_t unlearnt; /* nor how many losses came since it was made that a frozen one did not learn */
-	/* Of the state that is loaded next, at most settings.arms: those beyond are new. 0: the same. Not saved. */
-	size_t saved_arms;
+	/* Of the state that is loaded next, at most settings.arms and .features: those beyond are new. 0: the same. Not saved. */
+	size_t saved_arms, saved_features;
+	/* Features of dense contexts that are never unknown: the first ones; the others, which came to a saved state, may be NaN.
+	 * 0: all. */
+	size_t known;
 	/* Learning comes right after view of the same row, or explaining right after deciding it: what that left in
 	 * workspaces holds. */
 	bool followed;
@@ -201,6 +205,8 @@ const cop_learner_class *cop_learner_find(const char *name);
 /* Whether the learner of that name plays values, or candidates; false of one that does not exist. */
 bool cop_learner_plays_values(const cop_learner_settings *settings);
 bool cop_learner_plays_candidates(const cop_learner_settings *settings);
+/* Whether its saved states of fewer features can be loaded by learners of more: of dense contexts, not of candidates. */
+bool cop_learner_takes_features(const cop_learner_settings *settings);
 
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);

@@ -13,6 +13,7 @@
 #include "bandit/estimator.h"
 #include "base/mem.h"
 #include "learn/explorer.h"
+#include "learn/grown_inputs.h"
 #include "learn/refit.h"
 #include "learn/standardiser.h"
 #include "optim/optim.h"
@@ -182,6 +183,9 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	if (err == COP_OK)
 		err = cop_standardiser_new(
 		        g->inputs - 1, settings->features == 0, settings->max_nonzeros, &g->standardiser);
+	if (err == COP_OK && settings->known > 0)
+		err = cop_standardiser_know(g->standardiser, settings->known);
+	g->base.known = settings->known;
 	if (err != COP_OK) {
 		destroy(&g->base);
 		return err;
@@ -358,14 +362,19 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 	}
 }
 
-static cop_err load_touched(touched *t, size_t rows, float *gradient, size_t columns, cop_cursor *cursor)
+/* saved: rows of the saved state; constant: the last of them is the last one here. */
+static cop_err load_touched(
+        touched *t, size_t rows, size_t saved, bool constant, float *gradient, size_t columns, cop_cursor *cursor)
 {
 	uint64_t count = cop_cursor_u64(cursor);
 	for (uint64_t i = 0; i < count; i++) {
 		uint32_t row = cop_cursor_u32(cursor);
 		if (cursor->err != COP_OK)
 			return cursor->err;
-		if (row >= rows || t->marked[row])
+		if (row >= saved)
+			return COP_EFORMAT;
+		row = constant ? (uint32_t)cop_grown_inputs_place(row, saved, rows) : row;
+		if (t->marked[row])
 			return COP_EFORMAT;
 		touch(t, row);
 		cop_cursor_f32s(cursor, gradient + row * columns, columns);
@@ -373,7 +382,7 @@ static cop_err load_touched(touched *t, size_t rows, float *gradient, size_t col
 	return cursor->err;
 }
 
-static cop_err load_gradients(dgt_learner *g, cop_cursor *cursor)
+static cop_err load_gradients(dgt_learner *g, size_t inputs, cop_cursor *cursor)
 {
 	untouch(&g->inputs_touched, g->w_gradient, g->n);
 	untouch(&g->arms_touched, g->theta_gradient, g->leaves);
@@ -381,30 +390,39 @@ static cop_err load_gradients(dgt_learner *g, cop_cursor *cursor)
 	g->bias_gradient = cop_cursor_f32(cursor);
 	if (cursor->err == COP_OK && g->accumulated >= ACCUMULATE)
 		return COP_EFORMAT;
-	cop_err err = load_touched(&g->inputs_touched, g->inputs, g->w_gradient, g->n, cursor);
+	cop_err err = load_touched(&g->inputs_touched, g->inputs, inputs, true, g->w_gradient, g->n, cursor);
 	if (err != COP_OK)
 		return err;
-	return load_touched(&g->arms_touched, g->base.settings.arms, g->theta_gradient, g->leaves, cursor);
+	const size_t arms = g->base.settings.arms;
+	return load_touched(&g->arms_touched, arms, g->base.saved_arms, false, g->theta_gradient, g->leaves, cursor);
+}
+
+/* inputs: of the saved state; splits of further ones stay as they were drawn. */
+static cop_err load_weights(dgt_learner *g, size_t inputs, cop_cursor *cursor)
+{
+	for (size_t j = 0; j < inputs; j++)
+		cop_cursor_f32s(cursor, g->w + cop_grown_inputs_place(j, inputs, g->inputs) * g->n, g->n);
+	cop_cursor_f32s(cursor, g->theta, g->base.saved_arms * g->leaves);
+	g->bias = cop_cursor_f32(cursor);
+	cop_err err = cursor->err;
+	for (size_t i = 0; i < BLOCKS && err == COP_OK; i++)
+		err = cop_optim_load(g->optim[i], i == W ? 1 : 0, cursor);
+	return err;
 }
 
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	dgt_learner *g = (dgt_learner *)learner;
+	const bool dense = learner->settings.features != 0;
+	const size_t inputs = dense ? learner->saved_features + 1 : g->inputs;
 	cop_explorer_load(&g->explorer, cursor);
 	cop_err err = cop_standardiser_load(g->standardiser, cursor);
 	if (err != COP_OK)
 		return err;
-	cop_cursor_f32s(cursor, g->w, g->inputs * g->n);
-	cop_cursor_f32s(cursor, g->theta, learner->saved_arms * g->leaves);
-	g->bias = cop_cursor_f32(cursor);
-	if (cursor->err != COP_OK)
-		return cursor->err;
-	for (size_t i = 0; i < BLOCKS; i++) {
-		err = cop_optim_load(g->optim[i], cursor);
-		if (err != COP_OK)
-			return err;
-	}
-	return load_gradients(g, cursor);
+	learner->known = dense ? cop_standardiser_known(g->standardiser) : 0;
+	learner->settings.known = learner->known; /* for what is made alike */
+	err = load_weights(g, inputs, cursor);
+	return err == COP_OK ? load_gradients(g, inputs, cursor) : err;
 }
 
 static cop_err make_room(cop_learner *learner, const cop_learner *from)

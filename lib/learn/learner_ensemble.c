@@ -34,6 +34,8 @@ typedef struct ensemble {
 	const cop_expert_class *expert[EXPERTS + 1]; /* of the mixture's members */
 	cop_row x;                                   /* the last row, standardised */
 	cop_row raw;                                 /* the same as it came, a copy; d 0: what it left is spoiled */
+	cop_row whole;                               /* the same with means where features are unknown, */
+	bool filled;                                 /* if some are */
 	float *raw_value;
 	uint32_t *raw_index;
 	float *doubt;
@@ -168,6 +170,9 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	if (err == COP_OK)
 		err = cop_standardiser_new(cop_learner_dimension(settings), settings->features == 0,
 		        settings->max_nonzeros, &e->standardiser);
+	if (err == COP_OK && settings->known > 0)
+		err = cop_standardiser_know(e->standardiser, settings->known);
+	e->base.known = settings->known;
 	if (err == COP_OK)
 		err = create_experts(e);
 	if (err != COP_OK) {
@@ -203,7 +208,9 @@ static bool is_last(const ensemble *e, const cop_row *raw)
 /* The row that member i takes. */
 static const cop_row *row_for(const ensemble *e, size_t i, const cop_row *raw)
 {
-	return e->expert[i]->raw ? raw : &e->x;
+	if (!e->expert[i]->raw)
+		return &e->x;
+	return e->filled ? &e->whole : raw;
 }
 
 /* Where an expert is among the members; as many as there are: nowhere. */
@@ -267,6 +274,7 @@ static void predict_all(ensemble *e, const cop_row *raw)
 static void predict(ensemble *e, const cop_row *raw)
 {
 	cop_standardiser_apply(e->standardiser, raw, &e->x);
+	e->filled = e->base.known > 0 && cop_standardiser_fill(e->standardiser, raw, &e->whole);
 	predict_all(e, raw);
 	cop_mixture_mix(&e->mixture, e->base.settings.arms);
 	keep_raw(e, raw);
@@ -529,13 +537,16 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 		err = cop_shrinkage_load(&e->shrinkage, cursor);
 	if (err == COP_OK)
 		err = cop_mixture_expect(&e->mixture, cursor, cop_learner_dimension(s), s->arms);
-	if (err == COP_OK) {
-		cop_mixture_expect_outputs(&e->mixture, learner->saved_arms);
+	if (err == COP_OK)
 		err = cop_mixture_load_weights(&e->mixture, cursor);
-	}
 	if (err == COP_OK)
 		err = cop_standardiser_load(e->standardiser, cursor);
-	return err == COP_OK ? cop_mixture_load_members(&e->mixture, cursor) : err;
+	if (err != COP_OK)
+		return err;
+	learner->known = s->features != 0 ? cop_standardiser_known(e->standardiser) : 0;
+	learner->settings.known = learner->known; /* for what is made alike */
+	cop_mixture_expect_refit(&e->mixture, learner->saved_arms, learner->known);
+	return cop_mixture_load_members(&e->mixture, cursor);
 }
 
 static cop_err room_for(cop_learner *learner, const cop_learner *from)

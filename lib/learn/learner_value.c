@@ -94,6 +94,9 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	if (err == COP_OK)
 		err = cop_standardiser_new(cop_learner_dimension(settings), settings->features == 0,
 		        settings->max_nonzeros, &v->standardiser);
+	if (err == COP_OK && settings->known > 0)
+		err = cop_standardiser_know(v->standardiser, settings->known);
+	v->base.known = settings->known;
 	if (err == COP_OK)
 		err = create_model(v, &v->model);
 	if (err != COP_OK) {
@@ -108,8 +111,12 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 static double middle_of(value_learner *v, const cop_row *raw)
 {
 	float value = 0.5f;
-	if (v->refit != NULL)
-		cop_refit_predict(v->refit, raw, &value);
+	cop_row whole = *raw;
+	if (v->refit == NULL)
+		return 0.5;
+	if (v->base.known > 0)
+		(void)cop_standardiser_fill(v->standardiser, raw, &whole);
+	cop_refit_predict(v->refit, &whole, &value);
 	return (double)value;
 }
 
@@ -225,7 +232,10 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_candidat
 	expert->weight = 1.0;
 	expert->prediction = middle_of(v, raw);
 	out->experts[0].prediction -= expert->prediction; /* the two add up */
-	cop_refit_explain(v->refit, raw, 0, out, expert);
+	cop_row whole = *raw;
+	if (v->base.known > 0)
+		(void)cop_standardiser_fill(v->standardiser, raw, &whole);
+	cop_refit_explain(v->refit, &whole, 0, out, expert);
 }
 
 static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
@@ -267,7 +277,10 @@ static cop_err load_refit(value_learner *v, cop_cursor *cursor)
 		return COP_OK;
 	*cursor = ahead;
 	cop_err err = cop_refit_empty(cop_learner_dimension(&v->base.settings), 1, &v->refit);
-	return err == COP_OK ? cop_refit_load(v->refit, cursor) : err;
+	if (err != COP_OK)
+		return err;
+	cop_refit_expect_saved(v->refit, 1, v->base.known);
+	return cop_refit_load(v->refit, cursor);
 }
 
 static const cop_refit *refitted(const cop_learner *learner) { return ((const value_learner *)learner)->refit; }
@@ -304,6 +317,8 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	v->baseline = cop_cursor_f64(cursor);
 	v->has_baseline = cop_cursor_u8(cursor) != 0;
 	cop_err err = cop_standardiser_load(v->standardiser, cursor);
+	learner->known = learner->settings.features != 0 ? cop_standardiser_known(v->standardiser) : 0;
+	learner->settings.known = learner->known; /* for what is made alike */
 	if (err == COP_OK)
 		err = cop_additive_load(v->model, cursor);
 	cop_refit_free(v->refit);

@@ -99,10 +99,10 @@ cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_
 	return COP_OK;
 }
 
-void cop_mixture_expect_outputs(cop_mixture *mixture, size_t outputs)
+void cop_mixture_expect_refit(cop_mixture *mixture, size_t outputs, size_t features)
 {
 	if (mixture->refit != NULL)
-		cop_refit_expect_outputs(mixture->refit, outputs);
+		cop_refit_expect_saved(mixture->refit, outputs, features);
 }
 
 bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev)

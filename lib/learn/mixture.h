@@ -67,8 +67,8 @@ bool cop_mixture_rests(const cop_mixture *mixture, size_t i);
 COP_CHECK cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit);
 /* Has a refit of that shape, or none, as the saved weights at the cursor say; they may be loaded then. COP_ENOMEM. */
 COP_CHECK cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_t features, size_t outputs);
-/* The outputs of its refit in that state, at most as many as there are. After cop_mixture_expect. */
-void cop_mixture_expect_outputs(cop_mixture *mixture, size_t outputs);
+/* What cop_refit_expect_saved is told of its refit in that state. After cop_mixture_expect. */
+void cop_mixture_expect_refit(cop_mixture *mixture, size_t outputs, size_t features);
 /* Whether a decision made at revision rev lacks what member i said: a refit that came later. It has not seen the
  * decision's loss either, and may be asked now. (Over arms every member is asked when the loss comes.) */
 bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev);

@@ -15,6 +15,7 @@
 struct cop_refit {
 	size_t features, outputs;
 	size_t saved; /* outputs of what is loaded next, at most as many; 0: the same */
+	size_t least; /* features that its trees may have instead of all; 0: none */
 	uint64_t rev;
 	cop_trees *trees; /* NULL: none yet */
 	size_t count;     /* trees */
@@ -210,9 +211,19 @@ static void fill_unknown(const cop_refit *r, float *value)
 		value[k] = (float)(sum / (double)known);
 }
 
+/* What the trees look at: features that were added to a model since they were fitted lie behind it. */
+static cop_row seen_of(const cop_refit *r, const cop_row *raw)
+{
+	cop_row seen = *raw;
+	if (r->trees != NULL && raw->dense != NULL)
+		seen.d = cop_trees_features(r->trees);
+	return seen;
+}
+
 static void walk(cop_refit *r, const cop_row *raw)
 {
 	const size_t n = r->outputs, known = known_of(r);
+	const cop_row seen = seen_of(r, raw);
 	double base = 0.0;
 	for (size_t k = 0; k < n; k++) {
 		r->sum[k] = r->trees == NULL ? (double)NOTHING_KNOWN
@@ -221,7 +232,7 @@ static void walk(cop_refit *r, const cop_row *raw)
 		base += k < known ? r->sum[k] : 0.0;
 	}
 	for (size_t m = 0; m < r->count; m++) {
-		size_t leaf = cop_tree_predict(cop_trees_at(r->trees, m), raw, r->work);
+		size_t leaf = cop_tree_predict(cop_trees_at(r->trees, m), &seen, r->work);
 		const float *shift = r->shift + (r->first[m] + leaf) * n;
 		r->leaf[m] = (uint32_t)leaf;
 		fill_unknown(r, r->work);
@@ -288,16 +299,17 @@ static void explain_tree(
         cop_refit *r, size_t m, const cop_row *raw, size_t output, cop_explanation *e, cop_explained_expert *expert)
 {
 	const cop_tree *tree = cop_trees_at(r->trees, m);
+	const cop_row seen = seen_of(r, raw);
 	cop_explained_tree *out = cop_explanation_tree(e, expert);
 	size_t leaf;
-	size_t steps = cop_tree_path(tree, raw, r->path, &leaf);
+	size_t steps = cop_tree_path(tree, &seen, r->path, &leaf);
 	for (size_t i = 0; i < steps; i++) {
 		cop_explained_node *node = cop_explanation_node(e, out);
 		node->node = r->path[i].node;
 		node->margin = r->path[i].margin;
-		fill_node(&cop_tree_view(tree)->nodes, r->path[i].node, raw, node);
+		fill_node(&cop_tree_view(tree)->nodes, r->path[i].node, &seen, node);
 	}
-	cop_tree_leaf_outputs(tree, leaf, raw, r->work);
+	cop_tree_leaf_outputs(tree, leaf, &seen, r->work);
 	fill_unknown(r, r->work);
 	out->leaf = (uint32_t)leaf;
 	out->value = r->work[output] + r->shift[(r->first[m] + leaf) * r->outputs + output];
@@ -348,7 +360,11 @@ static cop_err load_trees(cop_refit *r, cop_cursor *cursor)
 		err = cop_trees_load(&file, &r->trees);
 	if (err == COP_ENOTFOUND)
 		return COP_EFORMAT;
-	return err == COP_OK ? cop_refit_check(r->trees, r->features, r->outputs, NULL) : err;
+	if (err != COP_OK)
+		return err;
+	const size_t features = cop_trees_features(r->trees);
+	const bool fewer = r->least > 0 && features >= r->least && features < r->features;
+	return cop_refit_check(r->trees, fewer ? features : r->features, r->outputs, NULL);
 }
 
 /* Those of the saved outputs of each leaf; the others are 0, as they were made. */
@@ -370,7 +386,11 @@ static cop_err load_numbers(cop_refit *r, cop_cursor *cursor)
 	return cursor->err;
 }
 
-void cop_refit_expect_outputs(cop_refit *refit, size_t outputs) { refit->saved = outputs; }
+void cop_refit_expect_saved(cop_refit *refit, size_t outputs, size_t features)
+{
+	refit->saved = outputs;
+	refit->least = features;
+}
 
 cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor)
 {

@@ -48,8 +48,9 @@ void cop_refit_paths(const cop_refit *refit, size_t *trees, size_t *nodes);
 void cop_refit_save(const cop_refit *refit, cop_bytes *bytes);
 /* In place of what it holds. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EVERSION, COP_ENOMEM; then it is as empty. */
 COP_CHECK cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor);
-/* What is loaded next has so many outputs, at most as many as this one; 0: as many. */
-void cop_refit_expect_outputs(cop_refit *refit, size_t outputs);
+/* What is loaded next has so many outputs, at most as many as this one; 0: as many. Its trees look at all features of
+ * dense rows or, fitted before some were added, at the first ones, at least so many; 0: at all. */
+void cop_refit_expect_saved(cop_refit *refit, size_t outputs, size_t features);
 /* As learn/learner.h's of the same names. */
 COP_CHECK cop_err cop_refit_make_room(cop_refit *refit, const cop_refit *from);
 void cop_refit_inherit(cop_refit *refit, cop_refit *from);

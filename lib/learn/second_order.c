@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "learn/grown_inputs.h"
 #include "learn/sparse_state.h"
 
 #define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
@@ -68,6 +69,18 @@ static size_t p_size(const cop_second_order *model)
 	return model->inputs * (model->side > 0 ? model->arms * model->side : model->columns);
 }
 
+/* Nothing is learned. */
+static void begin(cop_second_order *model)
+{
+	const size_t inputs = model->inputs;
+	memset(model->w, 0, w_size(model) * sizeof *model->w);
+	memset(model->p, 0, p_size(model) * sizeof *model->p);
+	for (size_t i = 0; model->side == 0 && i < inputs * model->columns; i++)
+		model->p[i] = model->start;
+	for (size_t i = 0; model->side > 0 && i < model->arms * inputs; i++)
+		model->p[i * model->side + i % inputs % model->side] = model->start;
+}
+
 cop_err cop_second_order_new(
         const cop_kernel *kernel, size_t inputs, size_t arms, size_t block, double ridge, cop_second_order **out)
 {
@@ -95,11 +108,8 @@ cop_err cop_second_order_new(
 		cop_second_order_free(model);
 		return COP_ENOMEM;
 	}
-	float start = model->start = (float)(1.0 / ridge);
-	for (size_t i = 0; model->side == 0 && i < inputs * model->columns; i++)
-		model->p[i] = start;
-	for (size_t i = 0; model->side > 0 && i < arms * inputs; i++)
-		model->p[i * model->side + i % inputs % model->side] = start;
+	model->start = (float)(1.0 / ridge);
+	begin(model);
 	*out = model;
 	return COP_OK;
 }
@@ -353,22 +363,89 @@ void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, model->p, p_size(model));
 }
 
-cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
+/* What a saved model was like, and where its inputs are. */
+typedef struct saved_form {
+	size_t inputs, arms, side;
+	const uint32_t *place; /* NULL: the constant is the last, and the others are where they were */
+} saved_form;
+
+static size_t place_of(const cop_second_order *model, const saved_form *form, size_t j)
 {
-	uint64_t inputs = cop_cursor_u64(cursor);
-	uint64_t arms = cop_cursor_u64(cursor);
-	uint8_t form = cop_cursor_u8(cursor);
-	uint64_t side = form == BLOCKS ? cop_cursor_u64(cursor) : model->side;
+	return form->place != NULL ? form->place[j] : cop_grown_inputs_place(j, form->inputs, model->inputs);
+}
+
+/* Row a of an arm's P, in the model's workspace, into the row that is its input's now: as much of it as lies in its
+ * block. */
+static void take_row(cop_second_order *model, const saved_form *form, size_t a, size_t arm)
+{
+	const size_t to = place_of(model, form, a), block = to / model->side, first = a / form->side * form->side;
+	float *row = model->p + (arm * model->inputs + to) * model->side;
+	memset(row, 0, model->side * sizeof *row);
+	for (size_t c = 0; c < form->side && first + c < form->inputs; c++) {
+		const size_t column = place_of(model, form, first + c);
+		if (column / model->side == block)
+			row[column % model->side] = model->px[c];
+	}
+}
+
+static cop_err load_fewer(cop_second_order *model, const saved_form *form, cop_cursor *cursor)
+{
+	const size_t jump = cop_kernel_pad(form->inputs);
+	begin(model);
+	for (size_t k = 0; k < form->arms; k++) {
+		cop_cursor_f32s(cursor, model->px, jump);
+		for (size_t j = 0; j < form->inputs; j++)
+			model->w[k * model->jump + place_of(model, form, j)] = model->px[j];
+	}
+	for (size_t k = 0; k < form->arms; k++)
+		for (size_t a = 0; a < form->inputs && cursor->err == COP_OK; a++) {
+			cop_cursor_f32s(cursor, model->px, form->side);
+			take_row(model, form, a, k);
+		}
+	return cursor->err;
+}
+
+static cop_err load(cop_second_order *model, const uint32_t *place, size_t expected, cop_cursor *cursor)
+{
+	const uint64_t inputs = cop_cursor_u64(cursor), arms = cop_cursor_u64(cursor);
+	const uint8_t form = cop_cursor_u8(cursor);
+	const uint64_t side = form == BLOCKS          ? cop_cursor_u64(cursor)
+	                      : inputs < SIZE_MAX / 2 ? cop_kernel_pad((size_t)inputs)
+	                                              : 0;
 	if (cursor->err != COP_OK)
 		return cursor->err;
+	if (arms == 0 || arms > model->arms || inputs != expected)
+		return COP_ESHAPE;
+	const saved_form saved = { (size_t)inputs, (size_t)arms, (size_t)side, place };
+	if (inputs < model->inputs) {
+		const bool blocks = (form == FULL || form == BLOCKS) && model->side > 0 && side > 0;
+		if (!blocks || side > cop_kernel_pad(saved.inputs))
+			return COP_ESHAPE;
+		return load_fewer(model, &saved, cursor);
+	}
 	bool same = form == form_of(model) || (form == DIAGONAL && model->side == 0);
-	if (inputs != model->inputs || arms == 0 || arms > model->arms || !same || side != model->side)
+	if (!same || (model->side > 0 && side != model->side))
 		return COP_ESHAPE;
 	load_weights(model, form, (size_t)arms, cursor);
 	for (size_t i = 0; model->side == 0 && cursor->err == COP_OK && i < p_size(model); i++)
 		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
 			return COP_EFORMAT; /* it only ever falls */
 	return cursor->err;
+}
+
+cop_err cop_second_order_load_placed(cop_second_order *model, const uint32_t *place, size_t saved, cop_cursor *cursor)
+{
+	COP_ASSERT(saved <= model->inputs);
+	return load(model, place, saved, cursor);
+}
+
+cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
+{
+	cop_cursor ahead = *cursor;
+	const uint64_t inputs = cop_cursor_u64(&ahead);
+	if (ahead.err == COP_OK && (inputs == 0 || inputs > model->inputs))
+		return COP_ESHAPE;
+	return load(model, NULL, (size_t)inputs, cursor);
 }
 
 cop_err cop_second_order_make_room(cop_second_order *model, const cop_second_order *from)

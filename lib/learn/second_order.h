@@ -56,8 +56,13 @@ void cop_second_order_explain(
         const cop_second_order *model, const cop_row *x, size_t arm, cop_explained_expert *expert);
 
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes);
-/* Into a model of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+/* Into a model of the same shape, or of more arms or, dense, more inputs, the constant the last one still: what P has of
+ * two inputs stays where one block has both; other entries are as they begin. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE;
+ * then its state is undefined. */
 COP_CHECK cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor);
+/* The same where input j of `saved` ones is place[j] of the model's. COP_ESHAPE too: that many are not there. */
+COP_CHECK cop_err cop_second_order_load_placed(
+        cop_second_order *model, const uint32_t *place, size_t saved, cop_cursor *cursor);
 /* As learn/learner.h's of the same names. */
 COP_CHECK cop_err cop_second_order_make_room(cop_second_order *model, const cop_second_order *from);
 void cop_second_order_inherit(cop_second_order *model, cop_second_order *from);

@@ -1,6 +1,7 @@
 /* The statistics are of learn/dense_scale.h or learn/sparse_scale.h; here rows are made from them. */
 #include "learn/standardiser.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -9,6 +10,7 @@
 #include "learn/sparse_scale.h"
 
 #define BOUNDED 2 /* saved beside `sparse`, 0 or 1: the statistics' values are bounded */
+#define GROWN   4 /* how many features are known follows */
 
 struct cop_standardiser {
 	size_t d;
@@ -17,6 +19,7 @@ struct cop_standardiser {
 	cop_sparse_scale *sparse; /* the other is NULL */
 	float *value;             /* output: dense d + 1, sparse max_nonzeros + 1 */
 	uint32_t *index;
+	float *filled; /* d, where features were added; else NULL */
 };
 
 cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_standardiser **out)
@@ -57,6 +60,7 @@ void cop_standardiser_free(cop_standardiser *s)
 	cop_sparse_scale_free(s->sparse);
 	cop_mem_free(s->value);
 	cop_mem_free(s->index);
+	cop_mem_free(s->filled);
 	cop_mem_free(s);
 }
 
@@ -103,6 +107,41 @@ void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *ou
 	*out = (cop_row){ .d = s->d + 1, .dense = s->value };
 }
 
+size_t cop_standardiser_known(const cop_standardiser *s)
+{
+	return s->dense == NULL ? s->d : cop_dense_scale_known(s->dense);
+}
+
+static bool make_filled(cop_standardiser *s, size_t known)
+{
+	if (known < s->d && s->filled == NULL)
+		s->filled = cop_mem_alloc(s->d, sizeof *s->filled);
+	return known == s->d || s->filled != NULL;
+}
+
+cop_err cop_standardiser_know(cop_standardiser *s, size_t known)
+{
+	COP_ASSERT(s->dense != NULL && known >= 1 && known <= s->d);
+	return make_filled(s, known) ? cop_dense_scale_know(s->dense, known) : COP_ENOMEM;
+}
+
+bool cop_standardiser_fill(cop_standardiser *s, const cop_row *raw, cop_row *out)
+{
+	bool any = false;
+	for (size_t j = cop_standardiser_known(s); j < s->d && !any; j++)
+		any = isnan(raw->dense[j]) != 0;
+	if (!any)
+		return false;
+	for (size_t j = 0; j < s->d; j++) {
+		double shift = (double)raw->dense[j], scale;
+		if (isnan(raw->dense[j]))
+			cop_dense_scale_way(s->dense, j, &shift, &scale);
+		s->filled[j] = (float)shift;
+	}
+	*out = (cop_row){ .d = s->d, .dense = s->filled };
+	return true;
+}
+
 void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, double *scale)
 {
 	COP_ASSERT(j < s->d);
@@ -116,24 +155,40 @@ void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, do
 
 void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
 {
+	const bool grown = cop_standardiser_known(s) < s->d;
 	cop_bytes_put_u64(bytes, s->d);
-	cop_bytes_put_u8(bytes, (uint8_t)(BOUNDED + (s->sparse != NULL)));
+	cop_bytes_put_u8(bytes, (uint8_t)(BOUNDED + (s->sparse != NULL) + (grown ? GROWN : 0)));
+	if (grown)
+		cop_bytes_put_u64(bytes, cop_standardiser_known(s));
 	if (s->sparse != NULL)
 		cop_sparse_scale_save(s->sparse, bytes);
 	else
 		cop_dense_scale_save(s->dense, bytes);
 }
 
+static cop_err load_dense(cop_standardiser *s, size_t saved, size_t known, cop_cursor *cursor)
+{
+	if (known == 0 || known > saved)
+		return COP_EFORMAT;
+	if (!make_filled(s, known))
+		return COP_ENOMEM;
+	return cop_dense_scale_load(s->dense, saved, known, cursor);
+}
+
 cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor)
 {
-	uint64_t d = cop_cursor_u64(cursor);
-	uint8_t kind = cop_cursor_u8(cursor);
+	const uint64_t d = cop_cursor_u64(cursor);
+	const uint8_t kind = cop_cursor_u8(cursor);
+	const bool bounded = (kind & BOUNDED) != 0, grown = (kind & GROWN) != 0;
+	const uint64_t known = grown ? cop_cursor_u64(cursor) : d;
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (d != s->d || kind % BOUNDED != (s->sparse != NULL) || kind > BOUNDED + 1)
+	const bool fits = d == s->d || (s->dense != NULL && d < s->d && bounded);
+	if (!fits || kind % BOUNDED != (s->sparse != NULL) || kind >= 2 * GROWN ||
+	        (grown && (s->dense == NULL || !bounded)))
 		return COP_ESHAPE;
 	if (s->sparse != NULL)
-		return kind < BOUNDED ? cop_sparse_scale_load_plain(s->sparse, cursor)
-		                      : cop_sparse_scale_load(s->sparse, cursor);
-	return kind < BOUNDED ? cop_dense_scale_load_plain(s->dense, cursor) : cop_dense_scale_load(s->dense, cursor);
+		return bounded ? cop_sparse_scale_load(s->sparse, cursor)
+		               : cop_sparse_scale_load_plain(s->sparse, cursor);
+	return bounded ? load_dense(s, (size_t)d, (size_t)known, cursor) : cop_dense_scale_load_plain(s->dense, cursor);
 }

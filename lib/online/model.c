@@ -223,6 +223,10 @@ const cop_model_counters *cop_model_get_counters(const cop_model *model) { retur
 const cop_model_maker *cop_model_made_by(const cop_model *model) { return &model->made_by; }
 const cop_control *cop_model_control(const cop_model *model) { return &model->control; }
 const cop_constant_arms *cop_model_constant_arms(const cop_model *model) { return &model->constant; }
+size_t cop_model_known(const cop_model *model)
+{
+	return model->learner->known > 0 ? model->learner->known : model->set.learner.features;
+}
 size_t cop_model_pending(const cop_model *model) { return cop_pending_count(model->pending); }
 size_t cop_model_pending_bytes(const cop_model *model) { return cop_pending_bytes(model->pending); }
 

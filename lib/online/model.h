@@ -64,6 +64,8 @@ void cop_model_free(cop_model *model);
 const cop_model_settings *cop_model_get_settings(const cop_model *model); /* with defaults filled in */
 cop_learner *cop_model_learner(cop_model *model);                         /* that serves now */
 const cop_model_counters *cop_model_get_counters(const cop_model *model);
+/* Features that dense contexts always have: as many as the model began with. Those behind may be NaN, unknown. */
+size_t cop_model_known(const cop_model *model);
 size_t cop_model_pending(const cop_model *model);
 /* Memory of the waiting decisions. */
 size_t cop_model_pending_bytes(const cop_model *model);
@@ -212,8 +214,8 @@ COP_CHECK cop_err cop_model_explain_context(
  * observed, "apprentice" into a model file that the caller has begun. */
 void cop_model_save(const cop_model *model, cop_bytes *bytes);
 /* From such a file's bytes, with the saved values of what cop_model_adjust may change (but explain_keep); call that
- * again to have the configured ones. The saved shape must be that of this model's settings: COP_ESHAPE with both shapes
- * in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
+ * again to have the configured ones. The saved shape must be that of this model's settings, but that it may have fewer
+ * arms or, of dense contexts, fewer features: COP_ESHAPE with both shapes in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
  */
 COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
 /* Whether a model that nothing happened to is as another one but for further arms, so that it can inherit. */

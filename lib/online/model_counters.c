@@ -66,6 +66,12 @@ const cop_model_counter cop_model_counters_table[COP_MODEL_COUNTERS] = {
 	        .kind = COP_MODEL_COUNTER_SUM,
 	        .saved = true },
 	{ .offset = AT(awaited), .kind = COP_MODEL_COUNTER_SUM, .saved = true },
+	{ .key = "short_contexts",
+	        .metric = "coppice_short_contexts_total",
+	        .help = "Contexts that lack features which were added to the model, taken as unknown.",
+	        .offset = AT(shorter),
+	        .saved = true,
+	        .quiet = true },
 };
 
 static const void *at(const cop_model_counters *counters, const cop_model_counter *row)
@@ -104,7 +110,7 @@ void cop_model_counters_save(const cop_model_counters *counters, cop_bytes *byte
 {
 	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
 		const cop_model_counter *row = &cop_model_counters_table[r];
-		if (!row->saved)
+		if (!row->saved || (row->quiet && cop_model_counters_whole(counters, row, 0) == 0))
 			continue;
 		if (row->kind == COP_MODEL_COUNTER_SUM)
 			cop_bytes_put_f64(bytes, cop_model_counters_sum(counters, row));
@@ -124,7 +130,7 @@ static cop_err load_row(void *field, const cop_model_counter *row, cop_cursor *c
 	if (row->kind == COP_MODEL_COUNTER_SUM)
 		*sum = cop_cursor_f64(cursor);
 	if (row->kind == COP_MODEL_COUNTER_WHOLE)
-		*whole = cop_cursor_u64(cursor);
+		*whole = row->quiet && cop_cursor_left(cursor) == 0 ? 0 : cop_cursor_u64(cursor);
 	if (row->kind == COP_MODEL_COUNTER_WORDS && cop_cursor_u32(cursor) != row->count)
 		return COP_EFORMAT;
 	for (size_t i = 0; i < row->count; i++)

@@ -34,6 +34,7 @@ typedef struct cop_model_counters {
 	uint64_t refused;   /* updates that would have diverged */
 	double loss_sum;    /* of learned losses, in loss_range; two-point: mean of both */
 	double awaited;     /* seconds from decisions to their feedback, added up */
+	uint64_t shorter;   /* contexts in which features that were added are unknown */
 } cop_model_counters;
 
 typedef enum cop_model_counter_kind {
@@ -48,14 +49,15 @@ typedef struct cop_model_counter {
 	const char *help;   /* of the metric */
 	size_t offset;      /* in cop_model_counters */
 	cop_model_counter_kind kind;
-	bool saved;               /* a part of the model's saved state */
+	bool saved;               /* a part of the model's saved state, */
+	bool quiet;               /* at its end, and only where it is not 0: one row at most */
 	const char *label;        /* WORDS: of the metric, beside `model` */
 	size_t count;             /* WORDS: how many */
 	const char *const *words; /* the same: keys in status, values of the label */
 } cop_model_counter;
 
 /* In the order in which they are saved and shown. */
-#define COP_MODEL_COUNTERS 11
+#define COP_MODEL_COUNTERS 12
 extern const cop_model_counter cop_model_counters_table[COP_MODEL_COUNTERS];
 
 /* The row's counter; of WORDS the i-th, of others i is 0. */

@@ -266,6 +266,15 @@ static void count_decision(
 	model->constant.unsure |= model->constant.count > 0 && hides_arms(model, context->mask);
 }
 
+/* Whether features that were added are unknown in it. */
+static bool is_short(const cop_model *model, const cop_row *x)
+{
+	bool any = false;
+	for (size_t j = cop_model_known(model); j < model->set.learner.features && !any; j++)
+		any = isnan(x->dense[j]) != 0;
+	return any;
+}
+
 /* What the decision left in the learner's workspaces is asked for first: making room may teach. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
         const double *own_p, const cop_control_split *split, const cop_wire_settled *settled)
@@ -302,6 +311,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		name_explanation(model, handle);
 	model->counters.decisions++;
 	model->counters.greedy += decision->greedy;
+	model->counters.shorter += is_short(model, context->x);
 	if (split != NULL)
 		count_decision(model, context, split, now);
 	else if (own_p != NULL)
@@ -530,6 +540,7 @@ cop_err cop_model_take_foreign(
 	if (err != COP_OK)
 		return err;
 	cop_model_losses_count(model, NULL, &model->told);
+	model->counters.shorter += is_short(model, played->x);
 	if (model->shadow.learner != NULL)
 		model->shadow.refused += learn_foreign(model->shadow.learner, played, scaled) != COP_OK;
 	if (answered == NULL)

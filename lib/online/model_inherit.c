@@ -33,7 +33,7 @@ cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_diag *d
 	if (err == COP_OK && from->shadow.learner != NULL)
 		err = cop_model_explain_also(model, from->shadow.learner);
 	if (err == COP_ESHAPE)
-		cop_model_state_refuse_arms(&from->set, &model->set, diag);
+		cop_model_state_refuse_growth(&from->set, &model->set, diag);
 	else if (err != COP_OK)
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;

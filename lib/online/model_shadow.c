@@ -430,6 +430,7 @@ static cop_err load_learner(cop_model *model, cop_cursor *cursor)
 	if (err != COP_OK)
 		return err;
 	s->learner->saved_arms = model->learner->saved_arms;
+	s->learner->saved_features = model->learner->saved_features;
 	return cop_learner_load(s->learner, cursor);
 }
 

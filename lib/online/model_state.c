@@ -323,6 +323,14 @@ static bool same_input(const cop_learner_settings *a, const cop_learner_settings
 	       (a->features != 0 || a->max_nonzeros <= b->max_nonzeros);
 }
 
+/* Whether the option may differ, since further arms or features can be added to what was saved. */
+static bool may_grow(const cop_setting *o, const cop_learner_settings *a, const cop_learner_settings *b)
+{
+	if (strcmp(o->name, "arms") == 0)
+		return a->arms > 0 && a->arms < b->arms;
+	return strcmp(o->name, "features") == 0 && a->features < b->features && cop_learner_takes_features(a);
+}
+
 /* a is what was saved: what waits in it must still mean the same under b. */
 static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 {
@@ -335,8 +343,7 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 		               o->learners != learner;
 		bool counts = (o->flags & COP_SETTING_IS_SHAPE) != 0 && !foreign &&
 		              (a->learner.features == 0 || strcmp(o->name, "bits") != 0);
-		bool grows = strcmp(o->name, "arms") == 0 && a->learner.arms > 0 && a->learner.arms < b->learner.arms;
-		if (counts && !grows && !cop_setting_equal(o, a, b))
+		if (counts && !may_grow(o, &a->learner, &b->learner) && !cop_setting_equal(o, a, b))
 			return false;
 	}
 	return true;
@@ -436,12 +443,29 @@ static cop_err load_control(cop_model *model, const cop_section_file *file)
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
 
-void cop_model_state_refuse_arms(const cop_model_settings *saved, const cop_model_settings *is, cop_diag *diag)
+/* The saved state's size, for what is loaded next. */
+static void expect(cop_model *model, const cop_learner_settings *saved)
 {
+	const size_t known = model->learner->known;
+	cop_pending_expect(model->pending, saved->arms, saved->features, known);
+	model->learner->saved_arms = saved->arms;
+	model->learner->saved_features = saved->features;
+}
+
+static bool grown(const cop_learner_settings *a, const cop_learner_settings *b)
+{
+	return a->arms < b->arms || a->features < b->features;
+}
+
+void cop_model_state_refuse_growth(const cop_model_settings *saved, const cop_model_settings *is, cop_diag *diag)
+{
+	const cop_learner_settings *a = &saved->learner, *b = &is->learner;
+	const bool arms = a->arms < b->arms;
+	const char *what = arms ? "arms" : "features";
 	cop_diag_message(diag,
-	        "saved with %zu arms, in a form that has no room for %zu; expected as many arms as before, or to begin "
+	        "saved with %zu %s, in a form that has no room for %zu; expected as many %s as before, or to begin "
 	        "anew",
-	        saved->learner.arms, is->learner.arms);
+	        arms ? a->arms : a->features, what, arms ? b->arms : b->features, what);
 }
 
 static cop_err load_losses_section(cop_model *model, cop_cursor *cursor)
@@ -472,11 +496,10 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 	saved.explain_keep = model->set.explain_keep;
 	if (err == COP_OK)
 		err = cop_model_adjust(model, &saved, diag);
-	cop_pending_expect_arms(model->pending, saved.learner.arms);
-	model->learner->saved_arms = saved.learner.arms;
+	expect(model, &saved.learner);
 	if (err == COP_OK)
 		err = load_named(model, &file, "learner", LEARNER_VERSION, load_learner);
-	model->learner->saved_arms = saved.learner.arms; /* of a second one, too */
+	expect(model, &saved.learner); /* of a second one, too, and of what waits */
 	if (err == COP_OK)
 		err = load_named(model, &file, "pending", PENDING_VERSION, load_pending);
 	if (err == COP_OK)
@@ -489,10 +512,10 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_control(model, &file);
 	if (err == COP_OK)
 		err = load_losses(model, &file);
-	cop_pending_expect_arms(model->pending, 0);
-	model->learner->saved_arms = 0;
-	if (err == COP_ESHAPE && saved.learner.arms < model->set.learner.arms)
-		cop_model_state_refuse_arms(&saved, &model->set, diag);
+	cop_pending_expect(model->pending, 0, 0, 0);
+	model->learner->saved_arms = model->learner->saved_features = 0;
+	if (err == COP_ESHAPE && grown(&saved.learner, &model->set.learner))
+		cop_model_state_refuse_growth(&saved, &model->set, diag);
 	else if (err != COP_OK)
 		cop_diag_message(diag, "saved model: %s", cop_err_text(err));
 	return err;

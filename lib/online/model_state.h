@@ -70,8 +70,8 @@ static inline size_t cop_model_state_arms(const cop_model *model, const cop_mode
 /* Whether it can decide the context: an eligible arm, or candidates where it ranks, and none where not. */
 bool cop_model_fits(const cop_model *model, const cop_model_context *context);
 
-/* Says that a saved state of fewer arms has no form for as many as the model has. */
-void cop_model_state_refuse_arms(const cop_model_settings *saved, const cop_model_settings *is, cop_diag *diag);
+/* Says that a saved state of fewer arms or features has no form for as many as the model has. */
+void cop_model_state_refuse_growth(const cop_model_settings *saved, const cop_model_settings *is, cop_diag *diag);
 
 /* Room for explanations of that learner, too. COP_ENOMEM: nothing changed. */
 COP_CHECK cop_err cop_model_explain_also(cop_model *model, const cop_learner *learner);

@@ -92,6 +92,7 @@ void cop_pending_free(cop_pending *table)
 	cop_mem_free(table->slots);
 	cop_mem_free(table->tags);
 	cop_mem_free(table->mask);
+	cop_mem_free(table->shape.row);
 	cop_recent_ids_fini(&table->memory);
 	cop_pending_owners_fini(&table->owners);
 	cop_mem_free(table);
@@ -573,7 +574,21 @@ void cop_pending_save(const cop_pending *table, cop_bytes *bytes)
 	cop_recent_ids_save(&table->memory, bytes);
 }
 
-void cop_pending_expect_arms(cop_pending *table, size_t arms) { table->shape.saved_arms = arms; }
+void cop_pending_expect(cop_pending *table, size_t arms, size_t features, size_t known)
+{
+	table->shape.saved_arms = arms;
+	table->shape.saved_d = table->shape.sparse ? 0 : features;
+	table->shape.known = table->shape.sparse ? 0 : known;
+}
+
+/* Room for rows that are shorter than the shape's. */
+static bool make_row(cop_pending *table)
+{
+	cop_pending_shape *shape = &table->shape;
+	if (shape->saved_d != 0 && shape->saved_d < shape->d && shape->row == NULL)
+		shape->row = cop_mem_alloc(shape->d, sizeof *shape->row);
+	return shape->saved_d == 0 || shape->saved_d >= shape->d || shape->row != NULL;
+}
 
 cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 {
@@ -585,9 +600,11 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 	uint64_t count = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (d != shape->d || sparse != (uint8_t)shape->sparse || predictions != shape->predictions ||
-	        candidate_d != shape->candidate_d)
+	if (d != (shape->saved_d != 0 ? shape->saved_d : shape->d) || sparse != (uint8_t)shape->sparse ||
+	        predictions != shape->predictions || candidate_d != shape->candidate_d)
 		return COP_ESHAPE;
+	if (!make_row(table))
+		return COP_ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
 		cop_event_id id;
 		cop_pending_entry entry;

@@ -32,6 +32,9 @@ typedef struct cop_pending_shape {
 	size_t candidate_d;  /* of the played candidate's row, kept beside the context; 0: none is */
 	bool masks;          /* which arms were eligible is kept */
 	size_t saved_arms;   /* of what is loaded next, at most arms; 0: the same */
+	size_t saved_d;      /* the same of d: the values beyond are unknown */
+	size_t known;        /* dense values of a context from here on may be NaN, unknown; 0: none */
+	float *row;          /* d: room for one that is loaded with fewer, the table's */
 	size_t predictions;  /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
 } cop_pending_shape;
 
@@ -161,10 +164,11 @@ void cop_pending_forget(cop_pending *table, double time);
 
 /* All of it, oldest first: equal histories give equal bytes. */
 void cop_pending_save(const cop_pending *table, cop_bytes *bytes);
-/* Into an empty table of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
+/* Into an empty table of the same shape, or as expected. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
-/* What is loaded next is of a model with so many arms, at most as many as the shape has: those beyond were not eligible. */
-void cop_pending_expect_arms(cop_pending *table, size_t arms);
+/* What is loaded next is of a model with so many arms and features, at most as many as the shape has: arms beyond were not
+ * eligible, features beyond are unknown, as those from `known` on may be. 0: as the shape has. */
+void cop_pending_expect(cop_pending *table, size_t arms, size_t features, size_t known);
 /* An empty table of the same shape but for further arms, and the same hash key, takes over all that waits or is
  * remembered in another one, as saving and loading would: arms beyond were not eligible. In no time; `from` is empty
  * then. */

@@ -496,7 +496,7 @@ static cop_err load_owner(cop_cursor *cursor, unsigned beside, cop_pending_entry
 }
 
 /* A row is checked in place, to be copied into its record. */
-static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cursor, cop_row *x)
+static cop_err load_row(const cop_pending_shape *shape, size_t d, bool may_lack, cop_cursor *cursor, cop_row *x)
 {
 	if (d == 0)
 		return COP_OK;
@@ -515,7 +515,8 @@ static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cu
 		memcpy(&number, value + i * sizeof number, sizeof number);
 		if (shape->sparse)
 			memcpy(&at, index + i * sizeof at, sizeof at);
-		if (!isfinite(number))
+		const bool unknown = may_lack && i >= shape->known && isnan(number);
+		if (!isfinite(number) && !unknown)
 			return COP_ENONFINITE;
 		if (at >= d || (i > 0 && shape->sparse && at <= last))
 			return COP_EFORMAT;
@@ -528,6 +529,20 @@ static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cu
 	} else {
 		x->dense = (const float *)(const void *)value;
 	}
+	return COP_OK;
+}
+
+/* A context; of one with fewer values the others are unknown. */
+static cop_err load_context(const cop_pending_shape *shape, cop_cursor *cursor, cop_row *x)
+{
+	const size_t saved = shape->saved_d != 0 ? shape->saved_d : shape->d;
+	cop_err err = load_row(shape, saved, shape->known != 0, cursor, x);
+	if (err != COP_OK || saved == shape->d)
+		return err;
+	memcpy(shape->row, x->dense, saved * sizeof *shape->row);
+	for (size_t j = saved; j < shape->d; j++)
+		shape->row[j] = NAN;
+	*x = (cop_row){ .d = shape->d, .dense = shape->row };
 	return COP_OK;
 }
 
@@ -577,9 +592,9 @@ cop_err cop_pending_record_load(
 	if (err == COP_OK)
 		err = load_owner(cursor, beside, entry);
 	if (err == COP_OK)
-		err = load_row(shape, shape->d, cursor, &entry->x);
+		err = load_context(shape, cursor, &entry->x);
 	if (err == COP_OK)
-		err = load_row(shape, shape->candidate_d, cursor, &entry->candidate);
+		err = load_row(shape, shape->candidate_d, false, cursor, &entry->candidate);
 	if (err == COP_OK && (beside & COP_PENDING_MASKED_HERE) != 0)
 		return load_mask(shape, cursor, mask, entry);
 	if (err == COP_OK)

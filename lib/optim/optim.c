@@ -347,27 +347,39 @@ static bool never_negative(size_t n, const float *x)
 	return negative == 0;
 }
 
-/* rows: of the saved state; further ones are as they began. */
-static cop_err load_state(cop_optim *optim, size_t rows, cop_cursor *cursor)
+/* Where row r of `saved` ones is. */
+static size_t place_of(const cop_optim *optim, size_t r, size_t saved, size_t kept)
 {
-	size_t n = rows * optim->cols;
+	return r + kept >= saved ? r + optim->rows - saved : r;
+}
+
+static void load_rows(const cop_optim *optim, float *s, size_t saved, size_t kept, cop_cursor *cursor)
+{
+	memset(s, 0, optim->rows * optim->cols * sizeof *s);
+	for (size_t r = 0; r < saved && cursor->err == COP_OK; r++)
+		cop_cursor_f32s(cursor, s + place_of(optim, r, saved, kept) * optim->cols, optim->cols);
+}
+
+/* rows: of the saved state; further ones are as they began. */
+static cop_err load_state(cop_optim *optim, size_t rows, size_t kept, cop_cursor *cursor)
+{
 	optim->steps = cop_cursor_u64(cursor);
 	uint8_t ragged = cop_cursor_u8(cursor);
 	if (ragged > 1)
 		return COP_EFORMAT;
 	optim->ragged = ragged;
+	for (size_t r = 0; r < optim->rows && ragged; r++)
+		optim->last[r] = optim->steps;
 	for (size_t r = 0; r < rows && ragged && cursor->err == COP_OK; r++) {
-		optim->last[r] = cop_cursor_u64(cursor);
-		if (optim->last[r] > optim->steps)
+		const uint64_t last = cop_cursor_u64(cursor);
+		optim->last[place_of(optim, r, rows, kept)] = last;
+		if (last > optim->steps)
 			return COP_EFORMAT;
 	}
-	for (size_t r = rows; r < optim->rows && ragged; r++)
-		optim->last[r] = optim->steps;
 	for (unsigned i = 0; i < optim->states; i++) {
 		bool squares = i == 0 ? optim->rule->squares1 : optim->rule->squares2;
-		cop_cursor_f32s(cursor, optim->s[i], n);
-		memset(optim->s[i] + n, 0, (optim->rows - rows) * optim->cols * sizeof *optim->s[i]);
-		if (cursor->err == COP_OK && squares && !never_negative(n, optim->s[i]))
+		load_rows(optim, optim->s[i], rows, kept, cursor);
+		if (cursor->err == COP_OK && squares && !never_negative(optim->rows * optim->cols, optim->s[i]))
 			return COP_EFORMAT;
 	}
 	return cursor->err;
@@ -381,7 +393,7 @@ static void reset(cop_optim *optim)
 		memset(optim->s[i], 0, optim->rows * optim->cols * sizeof *optim->s[i]);
 }
 
-cop_err cop_optim_load(cop_optim *optim, cop_cursor *cursor)
+cop_err cop_optim_load(cop_optim *optim, size_t kept, cop_cursor *cursor)
 {
 	char name[32];
 	bool room = cop_cursor_left(cursor) >= sizeof(uint32_t) + strlen(optim->rule->name);
@@ -393,11 +405,11 @@ cop_err cop_optim_load(cop_optim *optim, cop_cursor *cursor)
 	uint64_t rows = cop_cursor_u64(cursor), cols = cop_cursor_u64(cursor);
 	uint32_t states = cop_cursor_u32(cursor);
 	cop_err err = cursor->err;
-	if (err == COP_OK && (strcmp(name, optim->rule->name) != 0 || rows == 0 || rows > optim->rows ||
+	if (err == COP_OK && (strcmp(name, optim->rule->name) != 0 || rows == 0 || rows > optim->rows || kept > rows ||
 	                             cols != optim->cols || states != optim->states))
 		err = COP_ESHAPE;
 	if (err == COP_OK)
-		err = load_state(optim, (size_t)rows, cursor);
+		err = load_state(optim, (size_t)rows, kept, cursor);
 	if (err != COP_OK)
 		reset(optim);
 	return err;

@@ -310,6 +310,57 @@ static cop_err lengthen_masks(cop_refit_window *w)
 	return COP_OK;
 }
 
+static bool lacks(const cop_refit_event *e, size_t features)
+{
+	bool any = e->x.dense != NULL && e->x.d < features;
+	for (size_t j = 0; e->x.dense != NULL && j < e->x.d && !any; j++)
+		any = isnan(e->x.dense[j]) != 0;
+	return any;
+}
+
+/* Of each feature's known values; 0 of one that is never known. */
+static void take_means(const cop_refit_window *w, double *mean, size_t *known)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const cop_row *x = &w->event[i]->x;
+		for (size_t j = 0; j < x->d; j++) {
+			if (isnan(x->dense[j]))
+				continue;
+			mean[j] += ((double)x->dense[j] - mean[j]) / (double)++known[j];
+		}
+	}
+}
+
+static void fill(cop_refit_event *e, size_t features, const double *mean, float *value)
+{
+	for (size_t j = 0; j < features; j++)
+		value[j] = j < e->x.d && !isnan(e->x.dense[j]) ? e->x.dense[j] : (float)mean[j];
+	e->x = (cop_row){ .d = features, .dense = value };
+}
+
+/* Contexts of all events have all features; those that came later were unknown before, and are at their mean. */
+static cop_err fill_features(cop_refit_window *w)
+{
+	const size_t features = w->model.features;
+	size_t count = 0, at = 0;
+	for (size_t i = 0; i < w->n; i++)
+		count += lacks(w->event[i], features);
+	if (count == 0)
+		return COP_OK;
+	double *mean = cop_mem_alloc(features, sizeof *mean);
+	size_t *known = cop_mem_alloc(features, sizeof *known);
+	w->value = cop_mem_alloc(count, features * sizeof *w->value);
+	cop_err err = mean == NULL || known == NULL || w->value == NULL ? COP_ENOMEM : COP_OK;
+	if (err == COP_OK)
+		take_means(w, mean, known);
+	for (size_t i = 0; i < w->n && err == COP_OK; i++)
+		if (lacks(w->event[i], features))
+			fill(w->event[i], features, mean, w->value + at++ * features);
+	cop_mem_free(mean);
+	cop_mem_free(known);
+	return err;
+}
+
 /* The window of what is read from the segment `from` on. *sure: another beginning would give the same. */
 static cop_err read_from(reading *r, const char *journal, uint64_t from, const cop_progress *progress, bool *sure)
 {
@@ -330,6 +381,8 @@ static cop_err read_from(reading *r, const char *journal, uint64_t from, const c
 	err = read_all(r, progress);
 	if (err == COP_OK)
 		err = lengthen_masks(r->window);
+	if (err == COP_OK)
+		err = fill_features(r->window);
 	*sure = r->window->n == r->settings->window;
 	cop_event_reader_free(r->reader);
 	return err;
@@ -403,5 +456,6 @@ void cop_refit_window_fini(cop_refit_window *window)
 		cop_mem_free(window->event[i]);
 	cop_mem_free(window->event);
 	cop_mem_free(window->mask);
+	cop_mem_free(window->value);
 	*window = (cop_refit_window){ .n = 0 };
 }

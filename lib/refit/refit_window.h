@@ -30,6 +30,7 @@ typedef struct cop_refit_window {
 	cop_refit_event **event;
 	size_t n, room;
 	uint8_t *mask;    /* those of events that had fewer arms than there are */
+	float *value;     /* contexts of events in which features were unknown, with the means of those that were not */
 	size_t fitted;    /* the first ones; the rest is judged */
 	size_t bytes;     /* of the events */
 	size_t memory;    /* with what their fit will take */

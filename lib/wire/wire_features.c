@@ -79,6 +79,29 @@ static cop_err read_values(
 	return err == COP_OK ? COP_OK : refuse_value(fault, err, cursor, bad);
 }
 
+/* The first features, which no context lacks. */
+static size_t known_of(const cop_wire_shape *shape)
+{
+	return shape->least_features != 0 ? shape->least_features : shape->features;
+}
+
+static cop_err refuse_count(const cop_wire_shape *shape, size_t count, cop_wire_fault *fault)
+{
+	if (known_of(shape) < shape->features)
+		return refuse_shape(fault, "x: got %zu values, expected %zu, or fewer, down to %zu", count,
+		        shape->features, known_of(shape));
+	return refuse_shape(fault, "x: got %zu values, expected %zu", count, shape->features);
+}
+
+/* Whether what is no number among recorded values is unknown, and nothing else. */
+static bool are_recorded(const cop_wire_shape *shape, const float *value, size_t count)
+{
+	bool all = shape->recorded;
+	for (size_t i = 0; i < count && all; i++)
+		all = isfinite(value[i]) || (isnan(value[i]) && i >= known_of(shape));
+	return all;
+}
+
 static cop_err dense_values(cop_wire_cursor *cursor, const cop_wire_shape *shape, float *dense, cop_wire_fault *fault)
 {
 	size_t count;
@@ -86,9 +109,12 @@ static cop_err dense_values(cop_wire_cursor *cursor, const cop_wire_shape *shape
 	cop_err err = value_count(cursor, &count, &packed, fault);
 	if (err != COP_OK)
 		return err;
-	if (count != shape->features)
-		return refuse_shape(fault, "x: got %zu values, expected %zu", count, shape->features);
-	return read_values(cursor, packed, dense, count, fault);
+	if (count > shape->features || count < known_of(shape))
+		return refuse_count(shape, count, fault);
+	for (size_t i = count; i < shape->features; i++)
+		dense[i] = NAN;
+	err = read_values(cursor, packed, dense, count, fault);
+	return err == COP_ENONFINITE && packed != NULL && are_recorded(shape, dense, count) ? COP_OK : err;
 }
 
 /* A name that is nothing but a feature's. */
@@ -193,7 +219,7 @@ static cop_err dense_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, c
 		}
 		dense[index] = value;
 	}
-	for (size_t i = 0; i < shape->features; i++)
+	for (size_t i = 0; i < (shape->recorded ? shape->features : known_of(shape)); i++)
 		if (isnan(dense[i]))
 			dense[i] = 0.0F;
 	return COP_OK;

@@ -1,7 +1,8 @@
 /* wire/wire_features.h: what a context carries, `x`, `c` and `mask`, into the learner's own form.
  *
  * The model's shape decides what is accepted. Dense model (features > 0): an array or packed float32 of exactly
- * `features` values, or a map of indices and names, where what is missing is 0. Sparse model (features 0): a
+ * `features` values, or a map of indices and names, where what is missing is 0. Where features were added, fewer values
+ * are taken, and what is missing of the added ones is unknown, NaN. Sparse model (features 0): a
  * map whose names are hashed to 2^bits indices, or values for the indices 0, 1, 2 …; entries that share an index are
  * summed, zeros are dropped. Names are the naming's (wire/wire_names.h); without one a sparse model hashes them plainly
  * and a dense one has none. The result is a view of the workspace, which the caller owns, or of the naming; steady
@@ -18,6 +19,8 @@
 
 typedef struct cop_wire_shape {
 	size_t features;           /* dense dimension; 0: sparse */
+	size_t least_features;     /* values that a context may have instead, where features were added; 0: features */
+	bool recorded;             /* rows are of a journal, which may have NaN where features are unknown */
 	unsigned bits;             /* sparse: dimension 2^bits, 1 to 31 */
 	size_t max_nonzeros;       /* sparse: entries a context may have */
 	size_t arms;               /* 0: the model's actions are values, or it ranks candidates */

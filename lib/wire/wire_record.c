@@ -167,6 +167,16 @@ static void put_promotion(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_key_unsigned(bytes, "crc", r->crc);
 }
 
+/* What is recorded of a model that was given features: those that its context lacks at the end are left out, as they came;
+ * others are NaN. */
+static cop_row recorded(const cop_row *x)
+{
+	cop_row row = *x;
+	while (row.dense != NULL && row.d > 1 && isnan(row.dense[row.d - 1]))
+		row.d--;
+	return row;
+}
+
 void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *r)
 {
 	size_t map = cop_wire_put_map_open(bytes);
@@ -185,7 +195,8 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 	}
 	if (r->has_x) {
 		cop_wire_put_text(bytes, "x");
-		cop_wire_features_put(bytes, &r->x, COP_WIRE_FORM_PACKED);
+		const cop_row x = recorded(&r->x);
+		cop_wire_features_put(bytes, &x, COP_WIRE_FORM_PACKED);
 	}
 	if (r->candidates > 0)
 		cop_wire_candidates_put(bytes, r->candidate, r->candidates, COP_WIRE_FORM_PACKED);
@@ -335,6 +346,15 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 	}
 }
 
+static cop_err read_x(
+        cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_record *out)
+{
+	cop_wire_shape then = *shape;
+	then.recorded = true;
+	out->has_x = true;
+	return cop_wire_features_read(keys->cursor, &then, workspace, &out->x, keys->fault);
+}
+
 /* As long as the model had arms then: those that it was given since were not eligible. */
 static cop_err read_arms(cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace)
 {
@@ -366,8 +386,7 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 	case UNIT:
 		return cop_wire_keys_read_id(cursor, names[which], &out->unit, keys->fault);
 	case X:
-		out->has_x = true;
-		return cop_wire_features_read(cursor, shape, workspace, &out->x, keys->fault);
+		return read_x(keys, shape, workspace, out);
 	case CANDIDATES:
 		out->candidate = workspace->candidate;
 		return cop_wire_features_read_candidates(cursor, shape, workspace, &out->candidates, keys->fault);

@@ -24,6 +24,7 @@ class Scene:
     def __init__(self, daemon, rng):
         self.rng, self.client = rng, daemon.client()
         self.shapes = {"kept": {"learner": "ensemble", "features": 3, "arms": 3}}
+        self.first = {"kept": 3}  # features that a model began with
         self.kept = {}  # of models that were removed
         self.open = {}
         self.next = 0
@@ -32,7 +33,10 @@ class Scene:
         for _ in range(count):
             name = self.rng.choice(sorted(self.shapes))
             shape = self.shapes[name]
-            x = [self.rng.random() for _ in range(shape["features"])]
+            features = self.rng.choice((shape["features"], self.rng.randint(self.first[name], shape["features"])))
+            x = [self.rng.random() for _ in range(features)]
+            if self.rng.random() < 0.2:  # what is missing in between is unknown, too
+                x = {i: value for i, value in enumerate(x) if i < self.first[name] or self.rng.random() < 0.5}
             self.next += 1
             mask = [self.rng.random() < 0.7 for _ in range(shape["arms"] - 1)] + [True]
             self.client.decide(name, self.next, x, **({"mask": mask} if self.rng.random() < 0.5 else {}))
@@ -48,7 +52,7 @@ class Scene:
     def change(self):
         served = sorted(set(self.shapes) - {"kept"})
         gone = sorted(set(NAMES) - set(self.shapes))
-        what = self.rng.choice((["add"] * 3 if gone else []) + (["set", "grow", "reset", "remove"] if served else []))
+        what = self.rng.choice((["add"] * 3 if gone else []) + (["set", "grow", "widen", "reset", "remove"] if served else []))
         if what == "add":
             name = self.rng.choice(gone)
             again = name in self.kept and self.rng.random() < 0.5
@@ -56,6 +60,7 @@ class Scene:
             self.order(name, "add", shape, **({} if again else {"fresh": True}))
             if not again:
                 self.open.pop(name, None)
+                self.first[name] = shape["features"]
             self.shapes[name] = shape
             return
         name = self.rng.choice(served)
@@ -64,7 +69,11 @@ class Scene:
         elif what == "grow":
             shape = self.shapes[name] = {**self.shapes[name], "arms": self.shapes[name]["arms"] + self.rng.randint(1, 5)}
             self.order(name, "set", {"arms": shape["arms"]})
+        elif what == "widen":
+            shape = self.shapes[name] = {**self.shapes[name], "features": self.shapes[name]["features"] + self.rng.randint(1, 9)}
+            self.order(name, "set", {"features": shape["features"]})
         elif what == "reset":
+            self.first[name] = self.shapes[name]["features"]
             self.shapes[name] = {**self.shapes[name], "arms": self.rng.randint(2, 5)}
             self.order(name, "reset", {"arms": self.shapes[name]["arms"]})
             self.open.pop(name, None)

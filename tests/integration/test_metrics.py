@@ -128,7 +128,8 @@ def test_metrics_count_decisions_by_the_names_of_arms(daemon, pages, tmp_path):
 MODEL_COUNTERS = {
     "decisions": "decisions_total", "repeated": "repeated_decisions_total", "greedy": "greedy_decisions_total",
     "learned": "learned_total", "defaulted": "defaulted_decisions_total", "dropped": "dropped_decisions_total",
-    "evicted": "evicted_decisions_total", "refused": "refused_updates_total", "loss_sum": "learned_loss",
+    "evicted": "evicted_decisions_total", "refused": "refused_updates_total",
+    "short_contexts": "short_contexts_total", "loss_sum": "learned_loss",
 }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 import zmq
 from conftest import DEADLINE, grow, model, pack, program, section, wait_for
+from journal_bytes import packed
 
 X = [0.1, 0.2, 0.3]
 
@@ -149,6 +150,122 @@ def test_many_waiting_decisions_outlive_added_arms_and_a_kill_without_a_checkpoi
     for n in (0, 100, 499):
         assert client.feedback("m", f"w{n}", 0.5) == "applied"
     assert client.feedback("m", "of 4", 0.5) == "applied"
+
+
+def tool(*words):
+    run = subprocess.run([program("COPPICE"), *map(str, words)], capture_output=True, text=True, timeout=DEADLINE)
+    assert run.returncode == 0, run
+    return run.stdout
+
+
+def predictions(client, name, more=()):
+    return [client.ok("explain", name, {"x": [i / 10, 0.5, 1 - i / 10, *more]})["prediction"] for i in range(10)]
+
+
+@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+def test_features_are_added_and_shorter_contexts_counted(daemon, learner, tmp_path):
+    one = daemon(model(learner=learner, policy="epsilon", epsilon=0))
+    client = one.client()
+    grow(client, "m", 60)
+    client.decide("m", "waits", X)
+    before, losses = saved(client, "m"), predictions(client, "m")
+    assert client.error("decide", "m", {"id": "short", "x": X[:2]})["message"] == "x: got 2 values, expected 3"
+    assert change(client, "m", "set", {"features": 7}) == {"applied": ["model m: features: 3 -> 7"], "restart": []}
+    one.logged("event=features_added model=m features=7 were=3")
+    after = saved(client, "m")
+    assert after["features"] == 7 and after["short_contexts"] == 0
+    assert {k: after[k] for k in ("decisions", "learned", "pending", "rev", "arms")} == {
+        k: before[k] for k in ("decisions", "learned", "pending", "rev", "arms")}
+    assert predictions(client, "m") == pytest.approx(losses, abs=1e-5)
+    assert client.feedback("m", "waits", 0.5) == "applied"
+    client.decide("m", "short", X)
+    client.decide("m", "shorter", X + [0.5])
+    client.decide("m", "map", {0: 0.3, 4: 1})  # of the first three what is missing is 0
+    client.decide("m", "whole", X + [1, 2, 3, 4])
+    client.decide("m", "packed", packed(X))
+    assert client.model("m")["short_contexts"] == 4
+    assert client.ok("feedback", "m", {"id": "other", "loss": 0.5, "x": X, "a": 0, "p": 0.5})["result"] == "applied"
+    assert client.model("m")["short_contexts"] == 5
+    assert client.error("decide", "m", {"id": "n", "x": X[:2]})["message"] == (
+        "x: got 2 values, expected 7, or fewer, down to 3")
+    grow(client, "m", 40, features=7, prefix="then")
+    state = saved(client, "m")
+    one.kill()
+    one.start()
+    client = one.client()
+    assert saved(client, "m") == state
+    client.decide("m", "again short", X)
+    assert client.feedback("m", "map", 0.5) == "applied"
+    assert "reset" in refused(client, "m", "set", {"features": 6})
+    one.stop()
+    for path in one.state.glob("*.checkpoint"):
+        path.unlink()
+    one.start()  # from the journal alone, which tells when there were three
+    assert saved(one.client(), "m")["short_contexts"] == 6
+    one.stop()
+    for id in ("waits", "map", "again short"):
+        explained = one.run("--explain", "m", id)
+        assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == id, explained
+    replayed = json.loads(tool("replay", "--format", "journal", one.state / "journal", "--learner", learner, "--json"))
+    assert replayed["events"] > 100
+    tool("whatif", one.state, "epsilon=0.1", "--json")
+    tool("whatif", one.state, "epsilon=0.1", "--fresh", "--json")
+    logged = tmp_path / "log.json"
+    tool("convert", "--from", "journal", "--to", "dsjson", one.state / "journal", logged)
+    assert "NaN" not in logged.read_text() and '"x6":' in logged.read_text()
+
+
+def test_features_of_the_file_are_added_by_a_reload_and_by_a_restart(daemon, tmp_path):
+    names_file = tmp_path / "features"
+    names_file.write_text("a\nb\nc\n")
+    one = daemon(model(feature_names=names_file))
+    client = one.client()
+    grow(client, "m", 30)
+    assert "feature_names" in refused(client, "m", "set", {"features": 4})
+    names_file.write_text("a\nb\nc\nd\n")
+    one.write_config(model(features=4, feature_names=names_file))
+    assert client.ok("reload")["applied"] == [
+        "model m: features: 3 -> 4", "model m: feature_names: the file's names changed"]
+    client.decide("m", 1, {"a": 1, "d": 2})
+    assert client.model("m")["short_contexts"] == 0
+    client.decide("m", 2, {"a": 1, "b": 2})
+    assert client.model("m")["short_contexts"] == 1
+    state = saved(client, "m")
+    one.stop()
+    names_file.write_text("a\nb\nc\nd\ne\n")
+    one.write_config(model(features=5, feature_names=names_file))
+    assert one.run("--check").returncode == 0
+    one.start()
+    after = saved(one.client(), "m")
+    assert after["decisions"] == state["decisions"] and after["features"] == 5
+    one.client().decide("m", 3, X)
+    after = saved(one.client(), "m")
+    one.stop()
+    for path in one.state.glob("*.checkpoint"):
+        path.unlink()
+    one.start()  # from the journal alone, which tells when there were three, four and five
+    assert saved(one.client(), "m") == after
+    one.write_config(model(features=4))
+    assert any("features" in text for text in one.client().ok("reload").get("refused", []))
+
+
+@pytest.mark.parametrize("shape, to", [
+    ({"learner": "ensemble", "features": 0, "arms": 3}, 8),
+    ({"learner": "rank", "features": 3, "candidate_features": 2}, 4),
+    ({"learner": "value", "features": 3}, 4),
+    ({"learner": "ensemble", "features": 3, "arms": 3}, 2),
+], ids=["sparse", "rank", "bins", "fewer"])
+def test_features_that_cannot_be_added_are_refused_and_nothing_changes(daemon, shape, to):
+    one = daemon()
+    client = one.client()
+    change(client, "x", "add", shape)
+    state = saved(client, "x")
+    message = refused(client, "x", "set", {"features": to})
+    assert "features: " in message and "reset" in message
+    assert saved(client, "x") == state
+    one.kill()
+    one.start()
+    assert saved(one.client(), "x") == state
 
 
 def test_arms_of_the_file_grow_by_a_reload_and_by_a_restart(daemon, tmp_path):
@@ -321,8 +438,9 @@ def test_model_that_starts_from_a_file_grows_too(daemon, tmp_path):
     subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal", "--height", "2", "--trees", "2",
                     "--save", file], check=True, capture_output=True, timeout=DEADLINE)
     change(one.client(), "s", "add", {"start_from": str(file)})
-    change(one.client(), "s", "set", {"arms": 6})
+    change(one.client(), "s", "set", {"arms": 6, "features": 5})
     one.client().decide("s", "waits", X)
+    one.client().decide("s", "named", {"0": 1, "4": 2})
     state = saved(one.client(), "s")
     one.kill()
     for path in one.state.glob("*.checkpoint"):
@@ -345,7 +463,7 @@ def test_removed_model_goes_on_where_it_was(daemon):
     one.start()
     client = one.client()
     assert names(client) == ["m"] and client.status()["parked"] == ["b"]
-    assert "features" in refused(client, "b", "add", {**SHAPE, "features": 4})
+    assert "features" in refused(client, "b", "add", {**SHAPE, "features": 2})
     change(client, "b", "add", SHAPE)
     assert saved(client, "b") == state
     assert client.feedback("b", "waits", 0.5) == "applied"
@@ -398,7 +516,7 @@ def test_reload_adds_and_removes_models_of_the_file(daemon):
     state = saved(client, "b")
     one.write_config(model())
     assert client.ok("reload")["applied"] == ["model b: removed"]
-    one.write_config(model() + model("b", features=4))
+    one.write_config(model() + model("b", features=2))
     reply = client.ok("reload")
     assert reply["applied"] == [] and any("a restart refuses it" in text for text in reply["refused"])
     one.write_config(model() + model("b"))

@@ -176,17 +176,21 @@ static cop_err find_old(const diff *d, const char *wanted, const void **data, si
 	return err == COP_EEND ? COP_ENOTFOUND : err;
 }
 
-/* With as many arms as the newer one has: some may have been added since. */
+/* With as many arms and features as the newer one has: some may have been added since. */
 static cop_err open_old(
         diff *d, const void *data, size_t length, const cop_model *newer, cop_model **out, cop_diag *diag)
 {
 	const cop_model_settings *is = cop_model_get_settings(newer);
 	cop_model_settings was;
 	cop_err err = cop_model_peek(data, length, &was, diag);
-	if (err != COP_OK || was.learner.arms >= is->learner.arms || cop_model_can_load(&was, is, NULL) != COP_OK)
+	const cop_learner_settings *a = &was.learner, *b = &is->learner;
+	const bool grown = err == COP_OK && (a->arms < b->arms || a->features < b->features);
+	if (!grown || cop_model_can_load(&was, is, NULL) != COP_OK)
 		return err == COP_OK ? cop_model_open(data, length, out, diag) : err;
-	if (d->json == NULL)
-		cop_tree_phrases_put(&d->out, "  arms: %zu -> %zu\n", was.learner.arms, is->learner.arms);
+	if (d->json == NULL && a->arms < b->arms)
+		cop_tree_phrases_put(&d->out, "  arms: %zu -> %zu\n", a->arms, b->arms);
+	if (d->json == NULL && a->features < b->features)
+		cop_tree_phrases_put(&d->out, "  features: %zu -> %zu\n", a->features, b->features);
 	err = cop_model_new(is, out, diag);
 	return err == COP_OK ? cop_model_load(*out, data, length, diag) : err;
 }

@@ -3,6 +3,7 @@
 #include "replay_feed.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -266,6 +267,25 @@ static verdict check(const cop_replay_feed *feed, const cop_logged_event *event,
 	return v;
 }
 
+/* A journal's model may have been given features: rows of more of them than was seen at first, or that lack some. */
+static verdict check_features(const cop_replay_feed *feed, const cop_logged_event *event, cop_diag *diag)
+{
+	const cop_replay_limits *l = &feed->set.limits;
+	const cop_row *x = &event->x;
+	size_t known = 0;
+	if (!l->dense || x->dense == NULL || !cop_replay_is_journal(feed->set.options))
+		return (verdict){ 0 };
+	while (known < x->d && !isnan(x->dense[known]))
+		known++;
+	if (x->d <= l->dimension && known >= l->known)
+		return (verdict){ 0 };
+	verdict v = complain(feed, event, COP_REPLAY_SKIP_FEATURES, diag,
+	        "%zu features, of which %zu are known, expected %zu, at least %zu of them known", x->d, known,
+	        l->dimension, l->known);
+	v.other = l->features_open;
+	return v;
+}
+
 /* COP_OK: passed over, or a misfit that ends the feed. Else the error that ends it. */
 static cop_err pass_over(cop_replay_feed *feed, cop_err err, verdict v, const cop_diag *diag)
 {
@@ -316,10 +336,12 @@ static cop_err add_event(
 		        diag);
 	if (err != COP_OK)
 		return err;
-	err = check_shape(feed, &event, diag);
+	verdict v = check_features(feed, &event, diag);
+	err = v.wrong ? COP_OK : check_shape(feed, &event, diag);
 	if (err != COP_OK)
 		return err;
-	verdict v = check(feed, &event, diag);
+	if (!v.wrong)
+		v = check(feed, &event, diag);
 	if (v.wrong)
 		return pass_over(feed, COP_EINVAL, v, diag);
 	if (feed->to_skip > 0) {

@@ -57,10 +57,12 @@ typedef struct cop_replay_limits {
 	double low, high;                      /* of costs */
 	size_t entries;                        /* of a sparse row */
 	size_t dimension, candidate_dimension; /* of rows */
+	size_t known;                          /* features from here on a journal's context may lack */
 	bool dense;                            /* they are */
 	/* What was found in the log's beginning alone: another thing in the rest is then no fault of the log. By what
 	 * it would be passed over for; columns: of a dense space. */
 	bool open[COP_REPLAY_SKIPS], columns_open;
+	bool features_open; /* of a journal: more features, and contexts that lack some */
 } cop_replay_limits;
 
 struct cop_replay_options;

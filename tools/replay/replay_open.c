@@ -49,6 +49,8 @@ static cop_err set_limits(
 	l->entries = entries_room(o, shape->entries);
 	l->dimension = cop_feature_space_dimension(log->space);
 	l->dense = cop_feature_space_is_dense(log->space);
+	l->known = shape->known > 0 && shape->known < l->dimension ? shape->known : l->dimension;
+	l->features_open = cop_replay_is_journal(o) && !shape->all;
 	l->candidate_dimension = shape->candidate_columns != 0 ? shape->candidate_columns : l->dimension;
 	l->open[COP_REPLAY_SKIP_ACTION] = !shape->whole && o->arms == 0;
 	l->open[COP_REPLAY_SKIP_COST] = !shape->whole && !o->has_range;

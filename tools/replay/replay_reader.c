@@ -21,6 +21,7 @@ cop_err cop_replay_reader_open(
 		.bins = COP_BINS,
 		.losses = options->losses,
 		.skip = options->reader.skip,
+		.features = space != NULL && cop_feature_space_is_dense(space) ? cop_feature_space_dimension(space) : 0,
 	};
 	if (!cop_replay_is_journal(options))
 		return cop_reader_options_open(&options->reader, options->path, space, out, diag);

@@ -206,6 +206,7 @@ static void fit_model(const cop_replay_run *run, const cop_replay_setting *setti
 		strcpy(out->learner.learner, "value");
 	out->learner.arms = is_value(out) ? 0 : l->arms;
 	out->learner.features = l->dense ? l->dimension : 0;
+	out->learner.known = l->dense && l->known < l->dimension ? l->known : 0;
 	out->learner.bits = l->dense ? out->learner.bits : bits_of(l->dimension);
 	out->learner.max_nonzeros = l->dense ? out->learner.max_nonzeros : l->entries;
 	out->learner.candidate_features = l->dense && l->candidates > 0 ? l->candidate_dimension : 0;

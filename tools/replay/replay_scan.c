@@ -23,9 +23,22 @@ static void widen(cop_replay_shape *shape, const cop_row *row)
 	shape->entries = entries > shape->entries ? entries : shape->entries;
 }
 
+/* The first features, which the row does not lack. */
+static size_t known_of(const cop_row *row)
+{
+	size_t known = 0;
+	while (known < row->d && !isnan(row->dense[known]))
+		known++;
+	return known;
+}
+
 static void look_at(scan *s, const cop_logged_event *event)
 {
 	cop_replay_shape *shape = &s->shape;
+	if (cop_replay_is_journal(s->run) && event->x.dense != NULL) {
+		const size_t known = known_of(&event->x);
+		shape->known = shape->known == 0 || known < shape->known ? known : shape->known;
+	}
 	shape->events++;
 	s->present += event->features > 0 ? event->features - 1 : 0; /* the constant counts as one */
 	widen(shape, &event->x);
@@ -92,7 +105,7 @@ static cop_err read_events(scan *s, cop_diag *diag)
 			return COP_EEND;
 		}
 	}
-	s->shape.whole = err == COP_EEND;
+	s->shape.whole = s->shape.all = err == COP_EEND;
 	if (cop_replay_is_journal(s->run) && (err == COP_OK || err == COP_EEND))
 		err = ask_journal(s, reader, diag);
 	cop_event_reader_free(reader);

@@ -30,6 +30,8 @@ typedef struct cop_replay_shape {
 	size_t candidate_columns;  /* dense candidates with columns of their own; 0: they share the space's */
 	double low, high;          /* costs: [0, 1] when all lie in there, else least and most */
 	size_t entries;            /* most of a row */
+	size_t known;              /* of a journal's dense contexts: features that none lacks; 0: not looked for */
+	bool all;                  /* of the log was looked at */
 } cop_replay_shape;
 
 /* Reads up to `most` events (0: all). The space is new, and frozen when it is dense; caller frees both. Bad events are

@@ -170,6 +170,7 @@ cop_err cop_replay_state_load(const char *path, cop_replay_state *out, cop_diag 
 	}
 	out->limits.dimension = cop_feature_space_dimension(out->space);
 	out->limits.dense = cop_feature_space_is_dense(out->space);
+	out->limits.known = out->limits.dense ? cop_model_known(out->model) : out->limits.dimension;
 	size_t candidate_features = cop_model_get_settings(out->model)->learner.candidate_features;
 	out->limits.candidate_dimension = candidate_features != 0 ? candidate_features : out->limits.dimension;
 	return COP_OK;

@@ -52,12 +52,13 @@ static cop_err refuse(const run *r, cop_err err, const char *what, cop_diag *dia
 
 /* ---- records ---- */
 
-/* Whether the model was then as the newest checkpoint has it, but for arms that were added since. */
+/* Whether the model was then as the newest checkpoint has it, but for arms and features that were added since. */
 static bool is_alike(const run *r, const cop_wire_record *rec)
 {
 	const cop_learner_settings *l = &r->question->was.learner;
 	const cop_journal_history_model *m = &r->told.model;
-	bool same = m->features == l->features && (l->features != 0 || m->bits == l->bits) && m->arms <= l->arms;
+	bool more = m->features == l->features || (m->features < l->features && cop_learner_takes_features(l));
+	bool same = more && (l->features != 0 || m->bits == l->bits) && m->arms <= l->arms;
 	return same && (!rec->has_x || l->features != 0 || rec->x.nnz <= l->max_nonzeros);
 }
 
@@ -293,6 +294,17 @@ static cop_err place(const run *r, cop_err err, cop_diag *diag)
 	return err;
 }
 
+/* Models that began anew have all features from the beginning; those that came later are unknown before. */
+static cop_err widen(run *r, cop_diag *diag)
+{
+	const cop_learner_settings *l = &r->question->was.learner;
+	cop_wire_shape shape = r->told.shape;
+	if (shape.features >= l->features || !cop_learner_takes_features(l))
+		return COP_OK;
+	shape.features = l->features;
+	return cop_recorded_model_shape(&r->told, &shape, diag);
+}
+
 /* Where both are new, headers and configurations describe the records. */
 static cop_err take_told(run *r, cop_diag *diag)
 {
@@ -312,6 +324,8 @@ static cop_err take_told(run *r, cop_diag *diag)
 	                &rec, NULL) == COP_OK)
 		err = cop_recorded_model_take(&r->told, rec.models, rec.models_length, diag);
 	if (err == COP_OK)
+		err = widen(r, diag);
+	if (err == COP_OK)
 		err = cop_recorded_model_shape(&r->follower.room, &r->told.shape, diag);
 	r->masks.then = r->follower.masks.then = r->told.model.arms;
 	return err == COP_OK ? COP_OK : place(r, err, diag);
@@ -330,12 +344,30 @@ static cop_err match(run *r, cop_diag *diag)
 	return is ? COP_OK : COP_EEND;
 }
 
+/* Features that were added since the model began may be unknown in its contexts. */
+static cop_err find_known(const run *r, cop_model_settings *was, cop_diag *diag)
+{
+	cop_model *model;
+	*was = r->question->was;
+	if (!cop_learner_takes_features(&was->learner))
+		return COP_OK;
+	cop_err err = cop_model_open(r->question->data, r->question->length, &model, diag);
+	if (err != COP_OK)
+		return err;
+	was->learner.known = cop_model_known(model);
+	cop_model_free(model);
+	return COP_OK;
+}
+
 static cop_err begin_anew(run *r, cop_diag *diag)
 {
 	cop_diag why = { 0 };
+	cop_model_settings was;
 	r->figures->begun = COP_WHATIF_ANEW;
 	r->pair.anew = true;
-	cop_err err = cop_whatif_pair_new(&r->pair, &r->question->was, diag);
+	cop_err err = find_known(r, &was, diag);
+	if (err == COP_OK)
+		err = cop_whatif_pair_new(&r->pair, &was, diag);
 	r->told.values = true;
 	const size_t arms = r->question->was.learner.arms;
 	if (err == COP_OK)

@@ -39,6 +39,7 @@ static void begin_learner(const cop_model_settings *was, const char *learner, co
 	for (const cop_setting *o = cop_model_options; o->name != NULL; o++)
 		if (is_fixed(was, o->name) || listed(endings, o->name))
 			cop_setting_copy(o, out, was);
+	out->learner.known = was->learner.known;
 	(void)snprintf(out->learner.learner, sizeof out->learner.learner, "%s", learner);
 }
 

@@ -243,7 +243,7 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 	(void)state;
 	for (int full = 0; full < 2; full++) {
 		cop_second_order *a = model_of(D, ARMS, full), *b = model_of(D, ARMS, full);
-		cop_second_order *other = model_of(D, ARMS, !full), *wide = model_of(D + 1, ARMS, full);
+		cop_second_order *other = model_of(D, ARMS, !full), *narrow = model_of(D - 1, ARMS, full);
 		cop_second_order *fewer = model_of(D, ARMS - 1, full);
 		cop_bytes first, second;
 		cop_cursor cursor;
@@ -251,7 +251,7 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 		cop_bytes_init(&second);
 		train(a, 6, 300);
 		cop_second_order_save(a, &first);
-		cop_second_order *const wrong[] = { other, wide, fewer };
+		cop_second_order *const wrong[] = { other, narrow, fewer };
 		for (size_t i = 0; i < 3; i++) {
 			cop_cursor_init(&cursor, first.data, first.length);
 			assert_int_equal(cop_second_order_load(wrong[i], &cursor), COP_ESHAPE);

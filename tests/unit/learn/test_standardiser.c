@@ -492,14 +492,14 @@ static void test_load_wrong_shape_or_cut_is_refused(void **state)
 	(void)state;
 	for (int sparse = 0; sparse < 2; sparse++) {
 		cop_standardiser *a = standardiser(12, sparse, 12);
-		cop_standardiser *wide = standardiser(13, sparse, 12), *other = standardiser(12, !sparse, 12);
+		cop_standardiser *narrow = standardiser(11, sparse, 12), *other = standardiser(12, !sparse, 12);
 		cop_bytes bytes;
 		cop_cursor cursor;
 		cop_bytes_init(&bytes);
 		observe_some(a, sparse, 2, 30);
 		cop_standardiser_save(a, &bytes);
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_standardiser_load(wide, &cursor), COP_ESHAPE);
+		assert_int_equal(cop_standardiser_load(narrow, &cursor), COP_ESHAPE);
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
 		assert_int_equal(cop_standardiser_load(other, &cursor), COP_ESHAPE);
 		for (size_t length = 0; length < bytes.length; length++) {
@@ -516,7 +516,7 @@ static void test_load_wrong_shape_or_cut_is_refused(void **state)
 		}
 		cop_bytes_fini(&bytes);
 		cop_standardiser_free(a);
-		cop_standardiser_free(wide);
+		cop_standardiser_free(narrow);
 		cop_standardiser_free(other);
 	}
 }

@@ -26,6 +26,7 @@ static void fill(cop_model_counters *c)
 		.refused = 113,
 		.loss_sum = 114.5,
 		.awaited = 115.25,
+		.shorter = 114,
 	};
 }
 
@@ -76,7 +77,7 @@ static void test_rows_read_their_fields(void **state)
 			for (size_t i = 0; i < width_of(row); i++)
 				assert_int_equal(cop_model_counters_whole(&c, row, i), 101 + wholes++);
 	}
-	assert_int_equal(wholes, 13);
+	assert_int_equal(wholes, 14);
 	assert_int_equal(met, 2);
 	assert_true(sums[0] == 114.5 && sums[1] == 115.25);
 	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
@@ -120,7 +121,8 @@ static void test_cut_counters_are_refused(void **state)
 	saved(&bytes);
 	for (size_t length = 0; length < bytes.length; length++) {
 		cop_cursor_init(&cursor, bytes.data, length);
-		assert_int_not_equal(cop_model_counters_load(&c, &cursor), COP_OK);
+		bool without = length == bytes.length - sizeof(uint64_t); /* the quiet one, which is 0 then */
+		assert_int_equal(cop_model_counters_load(&c, &cursor) == COP_OK, without);
 	}
 	cop_bytes_fini(&bytes);
 }

@@ -78,7 +78,7 @@ static void test_load_other_shape_names_both(void **state)
 	for (int i = 0; i < 5; i++) {
 		settings_of(&other, i == 4 ? 1 : 0);
 		other.learner.arms -= i == 0 ? 1 : 0;
-		other.learner.features += i == 1 ? 9 : 0;
+		other.learner.features -= i == 1 ? 2 : 0;
 		other.learner.height += i == 2 ? 1 : 0;
 		if (i == 3)
 			settings_of(&other, 2);
@@ -91,7 +91,7 @@ static void test_load_other_shape_names_both(void **state)
 		if (i == 0)
 			assert_non_null(strstr(diag.message, "arms 3"));
 		if (i == 1)
-			assert_non_null(strstr(diag.message, "features 15"));
+			assert_non_null(strstr(diag.message, "features 4"));
 		if (i == 3)
 			assert_non_null(strstr(diag.message, "dgt"));
 		if (i == 4)
@@ -372,7 +372,11 @@ static void test_every_part_of_a_shape_counts(void **state)
 	DIFFERS(ARMS, strcpy(s.learner.learner, "dgt"), COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.arms--, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.arms++, COP_OK);
-	DIFFERS(ARMS, s.learner.features++, COP_ESHAPE);
+	DIFFERS(ARMS, s.learner.features--, COP_ESHAPE);
+	DIFFERS(ARMS, s.learner.features++, COP_OK);
+	DIFFERS(SPARSE, s.learner.features++, COP_ESHAPE);
+	DIFFERS(VALUES, s.learner.features++, COP_OK);
+	DIFFERS(RANKS, s.learner.features++, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.height++, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.trees++, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.literal = true, COP_ESHAPE);

@@ -73,9 +73,9 @@ static cop_pending *loaded_of(const cop_pending *few, size_t arms, size_t more, 
 	cop_bytes_init(&bytes);
 	cop_pending_save(few, &bytes);
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
-	cop_pending_expect_arms(table, arms);
+	cop_pending_expect(table, arms, 0, 0);
 	assert_int_equal(cop_pending_load(table, &cursor), COP_OK);
-	cop_pending_expect_arms(table, 0);
+	cop_pending_expect(table, 0, 0, 0);
 	cop_bytes_fini(&bytes);
 	return table;
 }

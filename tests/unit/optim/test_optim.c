@@ -374,7 +374,7 @@ static void test_save_load_continues_bit_identically(void **state)
 			memcpy(w2, w1, sizeof w2);
 			state_bytes(first, &bytes);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
-			assert_int_equal(cop_optim_load(second, &cursor), COP_OK);
+			assert_int_equal(cop_optim_load(second, 0, &cursor), COP_OK);
 			assert_int_equal(cop_cursor_left(&cursor), 0);
 			for (int t = 0; t < 10; t++) {
 				draw(&rng, g);
@@ -392,7 +392,7 @@ static cop_err load(cop_optim *optim, const cop_bytes *bytes, size_t length)
 {
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, bytes->data, length);
-	return cop_optim_load(optim, &cursor);
+	return cop_optim_load(optim, 0, &cursor);
 }
 
 static void test_load_damaged_or_other_is_refused_and_resets(void **state)

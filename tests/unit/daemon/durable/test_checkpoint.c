@@ -481,12 +481,12 @@ static void test_one_of_another_shape_is_named(void **state)
 	cop_checkpoint checkpoint;
 	cop_diag diag = { .message = "" };
 	write_body(1, 24);
-	config->models[0].set.learner.features = 3;
+	config->models[0].set.learner.features = 1;
 	cop_model_table_fini(&models);
 	assert_int_equal(cop_model_table_init(&models, config, NULL), COP_OK);
 	cop_checkpoint_init(&checkpoint, folder);
 	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, &diag), COP_ESHAPE);
-	assert_non_null(strstr(diag.message, "3"));
+	assert_non_null(strstr(diag.message, "features 1"));
 	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, NULL), COP_ESHAPE);
 	cop_checkpoint_fini(&checkpoint);
 	static const char *const reset[] = { "m", NULL }; /* it may begin anew */
