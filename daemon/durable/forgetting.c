@@ -299,7 +299,7 @@ static cop_err exchange(cop_forgetting *f, cop_model_slot *was, cop_diag *why)
 {
 	cop_model_table *models = &f->work.models;
 	cop_model_slot *slot = cop_model_table_find_stored(models, was->stored, strlen(was->stored));
-	if (slot == NULL || cop_model_slot_arms(slot) != cop_model_slot_arms(was)) {
+	if (slot == NULL || !cop_model_slot_alike(slot, was)) {
 		cop_diag_message(why, "model %s: its configuration changed", was->name);
 		return COP_ESHAPE;
 	}

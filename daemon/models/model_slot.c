@@ -313,6 +313,12 @@ cop_model_size cop_model_slot_size(const cop_model_slot *slot)
 	return (cop_model_size){ l->arms, l->features };
 }
 
+bool cop_model_slot_alike(const cop_model_slot *a, const cop_model_slot *b)
+{
+	const cop_model_size x = cop_model_slot_size(a), y = cop_model_slot_size(b);
+	return x.arms == y.arms && x.features == y.features;
+}
+
 cop_model_size cop_model_slot_configured(const cop_config_model *config)
 {
 	return (cop_model_size){ config->set.learner.arms, config->set.learner.features };

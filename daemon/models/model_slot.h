@@ -80,6 +80,8 @@ COP_CHECK cop_err cop_model_slot_open_with(
         const cop_config_model *config, const cop_model_size *size, cop_model_slot **out, cop_diag *diag);
 cop_model_size cop_model_slot_size(const cop_model_slot *slot);
 cop_model_size cop_model_slot_configured(const cop_config_model *config);
+/* Whether both have the same size. */
+bool cop_model_slot_alike(const cop_model_slot *a, const cop_model_slot *b);
 /* A slot (config: kept) whose model is as that of another one, which is at most as large; it is for follow, between the
  * same two events, and until then `from` is as before. Errors of open_with and load. */
 COP_CHECK cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *config,

@@ -27,7 +27,7 @@ typedef struct cop_journal_history_settings {
 	 * density are an error. 0: not so */
 	size_t bins;
 	size_t features; /* dense contexts that are shorter are widened to so many values, NaN; 0: none are */
-	bool skip; /* what is damaged is passed over; else it is an error */
+	bool skip;       /* what is damaged is passed over; else it is an error */
 	/* In place of what was learned, the cost is the weighted sum of these named losses (events/named_losses.h); events that
 	 * were not told of one with a weight have no cost. count 0: what was learned. Not of values */
 	cop_loss_weights losses;
