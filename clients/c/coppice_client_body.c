@@ -144,14 +144,14 @@ void cop_client_put_losses(cop_bytes *bytes, const double *loss, size_t count)
 coppice_client_err cop_client_put_named(
         cop_bytes *bytes, const coppice_loss *loss, size_t count, coppice_message *message)
 {
-	cop_wire_put_text(bytes, "losses");
-	cop_wire_put_map(bytes, count);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		if (loss == NULL || loss[i].name == NULL)
 			return cop_client_fail(
 			        COPPICE_CLIENT_EINVAL, message, "losses: no name, expected one for each");
+	cop_wire_put_text(bytes, "losses");
+	cop_wire_put_map(bytes, count);
+	for (size_t i = 0; i < count; i++)
 		cop_wire_put_key_double(bytes, loss[i].name, loss[i].value);
-	}
 	return COPPICE_CLIENT_OK;
 }
 

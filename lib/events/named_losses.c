@@ -84,6 +84,24 @@ const char *cop_named_losses_add_weight(cop_loss_weights *weights, const char *t
 	return cop_named_losses_put_weight(weights, text, length, weight);
 }
 
+const char *cop_named_losses_add_list(cop_loss_weights *weights, const char *text)
+{
+	char part[COP_NAMED_LOSSES_NAME + COP_NUMBER_ROOM];
+	const char *wrong = NULL;
+	for (const char *at = text; wrong == NULL; at++) {
+		size_t length = strcspn(at, ",");
+		bool alone = memchr(at, '=', length) == NULL;
+		if (length + 3 > sizeof part)
+			return "expected shorter names and numbers";
+		(void)snprintf(part, sizeof part, "%.*s%s", (int)length, at, alone ? "=1" : "");
+		wrong = cop_named_losses_add_weight(weights, part);
+		at += length;
+		if (*at == '\0')
+			break;
+	}
+	return wrong;
+}
+
 const char *cop_named_losses_add_range(cop_loss_ranges *ranges, const char *text)
 {
 	size_t length = name_length(text);

@@ -48,6 +48,8 @@ const char *cop_named_losses_put_range(
         cop_loss_ranges *ranges, const char *name, size_t length, double low, double high);
 /* "NAME=WEIGHT" or "NAME" (weight 0) behind those that are there. NULL, or what was expected. */
 const char *cop_named_losses_add_weight(cop_loss_weights *weights, const char *text);
+/* The same of several with commas between; a name alone has the weight 1. */
+const char *cop_named_losses_add_list(cop_loss_weights *weights, const char *text);
 /* "NAME=LOW:HIGH". */
 const char *cop_named_losses_add_range(cop_loss_ranges *ranges, const char *text);
 

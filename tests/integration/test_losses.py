@@ -2,10 +2,13 @@
 
 import json
 import random
+import urllib.error
+import urllib.request
 
 import pytest
+import zmq
 from bandit_logs import coppice
-from conftest import free_port, model, section, wait_for
+from conftest import DEADLINE, free_port, model, pack, section, wait_for
 from test_metrics import Pages
 
 SHOP = {"losses": ["click=1", "revenue=-0.02", "seconds"], "loss_range": [-1, 1],
@@ -236,6 +239,44 @@ def test_configuration_prints_them(daemon):
     assert 'losses = { "click=1", "revenue=-0.02", "seconds" }' in text
     assert 'loss_ranges = { "revenue=0:50", "seconds=0:600" }' in text
     assert "losses" not in daemon(model(), start=False).run("--print-config").stdout
+
+
+def test_over_http_and_streams(daemon):
+    port = free_port()
+    one = daemon(start=False)
+    one.write_config(section("api", {"listen": [f"127.0.0.1:{port}"]}) + model(**SHOP) + section("sockets", {
+        "requests": [one.ipc("requests")], "feedback_bind": [one.ipc("feedback")]}))
+    one.start()
+    client = one.client()
+
+    def post(verb, body):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/models/m/{verb}", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=DEADLINE) as response:
+                return response.status, json.load(response)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+    post("decide", {"id": "a", "x": [0, 0, 0]})
+    assert post("feedback", {"id": "a", "losses": {"click": 1, "revenue": 3.25}}) == (200, {"id": "a", "result": "applied"})
+    status, problem = post("feedback", {"id": "a", "losses": {"click": 1}})
+    assert status == 422 and problem["code"] == "bad_loss" and "revenue: missing" in problem["detail"], problem
+    status, batch = post("feedback_batch", {"items": [{"id": "b", "losses": {"revenue": 1, "click": 0}}, {"id": "b", "loss": 1}]})
+    assert status == 200 and batch["items"][0]["result"] == "unknown" and batch["items"][1]["code"] == "bad_loss"
+    client.decide("m", 1, [0, 0, 0])
+    publisher = one.socket(zmq.XPUB, connect=one.ipc("feedback"))
+    assert publisher.poll(1000 * DEADLINE) and publisher.recv().startswith(b"\x01")
+    publisher.send_multipart([b"fb.m", pack([{"id": 1, "losses": {"click": 1, "revenue": 50}}, {"id": 1, "loss": 1}])])
+    wait_for(lambda: client.model()["feedback_stream"]["received"] == 2, "the stream")
+    is_ = client.model()
+    assert is_["feedback_stream"]["malformed"] == 1 and [x["losses"] for x in is_["losses"]] == [2, 2, 0]
+    client.decide("m", 2, [0, 0, 0])
+    told = coppice("ctl", "--endpoint", one.ipc("requests"), "feedback", "m", "2", "--loss", "click=0,revenue=2.5")[0]
+    assert "applied" in told and client.model()["losses"][1]["losses"] == 3
+    assert "--loss" in coppice("ctl", "--endpoint", one.ipc("requests"), "feedback", "m", "2", "--loss", "click=x", status=1)[1]
+    words = coppice("ctl", "status", "--endpoint", one.ipc("requests"))[0]
+    assert "name revenue, weight -0.02, range [0, 50], losses 3, mean_loss 18.5833" in words
 
 
 def test_journal_is_evaluated_by_one_of_them(daemon):

@@ -222,6 +222,9 @@ def browser():
     one.close()
 
 
+LONGEST = "a-loss_whose.name-has-31-letter"
+
+
 @pytest.fixture
 def served(daemon, tmp_path):
     """A daemon with two models, of which one has learned a little; its client and the page's address."""
@@ -229,13 +232,13 @@ def served(daemon, tmp_path):
     (tmp_path / "features").write_text("age\nhour\nvisits\n")
     api = Api()
     one = daemon(api.section + model("front-page", arm_names=str(tmp_path / "arms"), feature_names=str(tmp_path / "features"),
-                                     holdout=0.3) + model("a" * 64, learner="value", value_range=(0, 10)))
+                                     holdout=0.3, losses=["missed=1", LONGEST], loss_ranges=[f"{LONGEST}=-1e6:1e6"]) + model("a" * 64, learner="value", value_range=(0, 10)))
     client = one.client()
     for i in range(300):
         x = [i % 7 / 7, i % 5 / 5, i % 3 / 3]
         a = client.decide("front-page", i, x)["a"]
         if i % 10:
-            client.feedback("front-page", i, int(a != i % 3))
+            client.ok("feedback", "front-page", {"id": i, "losses": {"missed": int(a != i % 3), LONGEST: -123456.789}})
     client.decide("front-page", "person-7", [0.5, 0.25, 1])
     wait_for(lambda: sum(client.ok("history", "front-page")["decisions"]) == 301, "the interval to end")
     return one, client, f"http://127.0.0.1:{api.port}/"
@@ -278,6 +281,7 @@ def test_page_shows_the_figures_and_cuts_nothing(browser, served, width, dark):
     assert text(browser, "model-title") == "front-page"
     assert "301" in text(browser, "facts") and "sport" in text(browser, "arms") and "<b>music</b>" in text(browser, "arms")
     assert re.search(r"gain|groups need losses", text(browser, "gain")) and "off" in text(browser, "refit")
+    assert all(name in text(browser, "gain") for name in ("missed", LONGEST, "Named losses", "Gain in each named loss"))
     assert "p99" in text(browser, "times") and "ok" in text(browser, "journal")
     why = text(browser, "why")
     assert "propensity" in why and re.search(r"\b(age|hour|visits)\b", why)
@@ -359,7 +363,7 @@ def test_page_finds_decisions_by_their_id(browser, served, width):
     ids = ["u" * 64, b"\x00\xff" * 32, 2**64 - 1, -5, "past-<b>1</b>", "past-2"]
     for id in ids:
         client.decide("front-page", id, [0, 0.5, 1])
-        client.feedback("front-page", id, 0.25)
+        client.ok("feedback", "front-page", {"id": id, "losses": {"missed": 0.25}})
     one.restart()
     browser.open(url, width, 900)
     live(browser)

@@ -36,7 +36,8 @@ static const char usage_text[] =
         "  decide MODEL ID --x X   decide a context; its decision waits for feedback\n"
         "                          under ID\n"
         "  feedback MODEL ID --loss L[,L]\n"
-        "                          the loss of a decision (two for two-point values)\n"
+        "                          the loss of a decision (two for two-point values;\n"
+        "                          NAME=L,... where losses have names)\n"
         "  checkpoint              write a checkpoint now\n"
         "  reload                  read the configuration again\n"
         "  model add MODEL [OPTION=VALUE ...]\n"
@@ -72,7 +73,7 @@ static const char usage_text[] =
         "  --timeout S     wait so long for an answer (default 5)\n"
         "  --x X           features: a JSON array, or an object of names or indices; or a\n"
         "                  file that holds it (-: standard input)\n"
-        "  --loss L[,L]    loss, or two of them\n"
+        "  --loss L[,L]    loss, or two of them, or NAME=L,...\n"
         "  --off           with freeze: no longer\n"
         "  --fresh         with model add: begin anew, whatever was there before\n"
         "  --id            with forget: what follows is a decision's id, no unit\n"
@@ -227,8 +228,23 @@ static cop_err put_id(const options *o, cop_bytes *body, cop_diag *diag)
 	return COP_OK;
 }
 
+/* NAME=VALUE each. */
+static cop_err put_named(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	cop_loss_weights losses = { .count = 0 };
+	if (cop_named_losses_add_list(&losses, o->loss) != NULL)
+		return bad("--loss", "expected NAME=L with commas between, each name once", diag);
+	cop_wire_put_text(body, "losses");
+	cop_wire_put_map(body, (size_t)losses.count);
+	for (size_t i = 0; i < losses.count; i++)
+		cop_wire_put_key_double(body, losses.name[i], losses.weight[i]);
+	return COP_OK;
+}
+
 static cop_err put_loss(const options *o, cop_bytes *body, cop_diag *diag)
 {
+	if (strchr(o->loss, '=') != NULL)
+		return put_named(o, body, diag);
 	char *end;
 	double loss[2] = { strtod(o->loss, &end), 0.0 };
 	bool two = *end == ',';

@@ -66,7 +66,22 @@ static bool all_scalars(const cop_json *container)
 	return true;
 }
 
-/* A map or array of scalars in a row. */
+static void print_row(const cop_json *container, FILE *out);
+
+/* A map or array in brackets. */
+static void print_value(const cop_json *value, FILE *out)
+{
+	bool map = cop_json_type_of(value) == COP_JSON_OBJECT;
+	if (is_scalar(value)) {
+		print_scalar(value, out);
+		return;
+	}
+	(void)fputc(map ? '{' : '[', out);
+	print_row(value, out);
+	(void)fputc(map ? '}' : ']', out);
+}
+
+/* A map or array in a row. */
 static void print_row(const cop_json *container, FILE *out)
 {
 	const char *key = NULL;
@@ -76,12 +91,12 @@ static void print_row(const cop_json *container, FILE *out)
 		(void)fputs("none", out);
 	while ((value = cop_json_next_member(container, &key)) != NULL) {
 		(void)fprintf(out, "%s%s ", between, key);
-		print_scalar(value, out);
+		print_value(value, out);
 		between = ", ";
 	}
 	for (size_t i = 0; (value = cop_json_element(container, i)) != NULL; i++) {
 		(void)fputs(between, out);
-		print_scalar(value, out);
+		print_value(value, out);
 		between = ", ";
 	}
 }
@@ -109,6 +124,21 @@ void cop_ctl_text_table(const cop_json *reply, unsigned indent, FILE *out)
 
 /* ---- status ---- */
 
+static bool holds_maps(const cop_json *value)
+{
+	return cop_json_type_of(value) == COP_JSON_ARRAY && cop_json_size(value) > 0 &&
+	       cop_json_type_of(cop_json_element(value, 0)) == COP_JSON_OBJECT;
+}
+
+/* Each of several maps in a row of its own, below their key. */
+static void print_maps(const cop_json *maps, const char *before, FILE *out)
+{
+	for (size_t i = 0; i < cop_json_size(maps); i++) {
+		(void)fprintf(out, "\n%s  ", before);
+		print_row(cop_json_element(maps, i), out);
+	}
+}
+
 /* Every member but `other`, one a line. */
 static void print_members(const cop_json *map, const char *other, const char *before, const char *after, FILE *out)
 {
@@ -120,6 +150,8 @@ static void print_members(const cop_json *map, const char *other, const char *be
 		(void)fprintf(out, "%s%-*s%s", before, KEY_WIDTH, key, after);
 		if (is_scalar(value))
 			print_scalar(value, out);
+		else if (holds_maps(value))
+			print_maps(value, before, out);
 		else
 			print_row(value, out);
 		(void)fputc('\n', out);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "evaluate/offpolicy.h"
 #include "tools/common/command.h"
 
@@ -23,7 +22,7 @@ static const char usage_text[] = "usage: coppice replay --format vw|dsjson|csv|j
                                  "                       their own (default: scanned)\n"
                                  "  --loss-range L,H     costs lie in here (default: scanned; 0,1 when all fit,\n"
                                  "                       else least and most)\n"
-                                 "  --loss NAME[=W],...  journal: the cost is this named loss, or the sum of weight\n"
+                                 "  --loss NAME[=W],...  journal: the cost is this named loss, or the sum of W\n"
                                  "                       times loss (default: what was learned)\n"
                                  "  --max-nonzeros N     hashed: most features of an event (default: scanned, at\n"
                                  "                       least 1024)\n"
@@ -229,25 +228,12 @@ static bool read_method(cop_replay_options *o, const char *text)
 	return cop_command_word(NAME, "--interval", text, names, &place);
 }
 
-/* "NAME" or "NAME=WEIGHT,..."; a name alone counts once. */
 static bool read_losses(cop_replay_options *o, const char *text)
 {
-	char part[COP_NAMED_LOSSES_NAME + COP_NUMBER_ROOM];
-	for (const char *at = text;; at++) {
-		size_t length = strcspn(at, ",");
-		bool named = memchr(at, '=', length) == NULL;
-		int size = snprintf(part, sizeof part, "%.*s%s", (int)length, at, named ? "=1" : "");
-		const char *wrong = size < 0 || (size_t)size >= sizeof part
-		                            ? "expected shorter names and numbers"
-		                            : cop_named_losses_add_weight(&o->losses, part);
-		if (wrong != NULL) {
-			cop_command_complain(NAME, "--loss: '%s' given, %s", text, wrong);
-			return false;
-		}
-		at += length;
-		if (*at == '\0')
-			return true;
-	}
+	const char *wrong = cop_named_losses_add_list(&o->losses, text);
+	if (wrong != NULL)
+		cop_command_complain(NAME, "--loss: '%s' given, %s", text, wrong);
+	return wrong == NULL;
 }
 
 static bool read_progress(cop_replay_options *o, const char *text)

@@ -62,6 +62,21 @@ static void test_wrong_texts_are_refused(void **state)
 	assert_non_null(cop_named_losses_put_weight(&l.weights, "a\0b", 3, 1.0));
 }
 
+static void test_lists(void **state)
+{
+	(void)state;
+	cop_loss_weights w = { .count = 0 };
+	assert_null(cop_named_losses_add_list(&w, "a,b=-2.5,c=0"));
+	assert_true(w.count == 3 && w.weight[0] == 1.0 && w.weight[1] == -2.5 && w.weight[2] == 0.0);
+	static const char *const bad[] = { "", ",", "d,", "d,,e", "a", "d=x", "d=1=2",
+		"d=0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000001" };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		cop_loss_weights copy = w;
+		if (cop_named_losses_add_list(&copy, bad[i]) == NULL)
+			fail_msg("%s", bad[i]);
+	}
+}
+
 static void test_what_fits_a_model(void **state)
 {
 	(void)state;
@@ -103,6 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_losses_are_read),
 		cmocka_unit_test(test_wrong_texts_are_refused),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_what_fits_a_model),
 		cmocka_unit_test(test_places),
 	};

@@ -82,6 +82,14 @@ static void test_status_has_the_daemon_and_then_each_model(void **state)
 	        "  counts          a 1, b 2\n"
 	        "\nmodel ?\n"
 	        "  arms            3\n");
+	expect(cop_ctl_text_status,
+	        "{\"models\":[{\"name\":\"m\",\"holdout\":{\"share\":0.5,\"policy\":{\"losses\":3}},\"losses\":["
+	        "{\"name\":\"click\",\"range\":[0,1]},{\"name\":\"revenue\",\"control\":{\"losses\":2}}]}]}",
+	        "\nmodel m\n"
+	        "  holdout         share 0.5, policy {losses 3}\n"
+	        "  losses          \n"
+	        "    name click, range [0, 1]\n"
+	        "    name revenue, control {losses 2}\n");
 	expect(cop_ctl_text_status, "{\"up\":1}", "up                1\n");
 }
 
