@@ -11,7 +11,7 @@
 
 static const char conf[] = "state_dir = \"x\"\n"
                            "sockets { requests = { \"tcp://127.0.0.1:5590\" } }\n"
-                           "model \"a\" { features = 2 arms = 2 holdout = 0.5 }\n"
+                           "model \"a\" { features = 2 arms = 2 holdout = 0.5 losses = { \"x=1\" } }\n"
                            "model \"b.c-d_9\" { learner = \"value\" features = 2 }\n";
 
 /* What the page is of. */
