@@ -427,9 +427,9 @@ NONE = {
     "convert": {"from", "to", "events", "model", "items", "keep", "ignore", "q", "features"},
     "inspect": {"model", "tree", "names", "candidate-names", "arm-names", "out"},
     "diff": {"model", "candidate-names", "arm-names"},
-    "whatif": {"without", "window"},
+    "whatif": {"without", "window", "save"},
     "ctl": {"x", "loss", "key", "server-key"},
-    "journal": {"from", "to", "model", "type", "id"},
+    "journal": {"from", "to", "model", "type", "id", "unit"},
     "bench": {"endpoint", "model", "format", "features", "key", "server-key"},
     "costs events": {"learner", "events", "present", "height"},
     "costs daemon": {"endpoint", "model"},
@@ -450,7 +450,7 @@ ELSEWHERE = {
     "predict": {"threads"},
     "evaluate": {"threads", "smoothing"},  # only shown of 20 classes and more
     "simulate": {"first-id"},  # --live
-    "replay": {"threads", "first-id", "columns", "candidates", "max-nonzeros", "bits", "assume-probability"},
+    "replay": {"loss", "threads", "first-id", "columns", "candidates", "max-nonzeros", "bits", "assume-probability"},
     "convert": {"model", "context", "action", "probability", "first-action", "assume-probability", "lines", "hash", "on-error",
                 "rename"},
     "bakeoff": {"jobs", "reference"},
