@@ -295,7 +295,7 @@ def wrong(daemon, shop, **more):
 
 @pytest.mark.parametrize("more, is_, was", [
     ({"arms": 2}, "arms 2", "arms 3"),
-    ({"features": 5}, "features 5", "features 4"),
+    ({"features": 3}, "features 3", "features 4"),
     ({"learner": "dgt"}, 'learner "dgt"', 'learner "ensemble"'),
     ({"height": 3}, "height 3", "height 2"),
     ({"trees": 4}, "trees 4", "trees 2"),

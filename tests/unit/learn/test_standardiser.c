@@ -543,9 +543,54 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 	cop_standardiser_free(NULL);
 }
 
+/* Statistics of each feature are those of its known values alone, whatever else comes by. */
+static void test_unknown_values_move_nothing_and_give_0(void **state)
+{
+	enum { FEATURES = 7, FIRST = 3 };
+	(void)state;
+	cop_standardiser *all = standardiser(FEATURES, false, 0), *alone = standardiser(1, false, 0);
+	cop_rng rng;
+	double sum = 0.0;
+	size_t n = 0;
+	assert_int_equal(cop_standardiser_know(all, FIRST), COP_OK);
+	cop_rng_init(&rng, SEED, 77);
+	for (int i = 0; i < ROWS; i++) {
+		float x[FEATURES];
+		for (size_t j = 0; j < FEATURES; j++)
+			x[j] = (float)(5.0 + (double)j * cop_rng_normal(&rng));
+		for (size_t j = FIRST; j < FEATURES; j++)
+			x[j] = cop_rng_unit(&rng) < 0.5 || j == FEATURES - 1 ? NAN : x[j];
+		const cop_row row = { .d = FEATURES, .dense = x }, first = { .d = 1, .dense = x };
+		cop_row out, filled;
+		cop_standardiser_observe(all, &row);
+		cop_standardiser_observe(alone, &first);
+		cop_standardiser_apply(all, &row, &out);
+		for (size_t j = 0; j < FEATURES; j++)
+			assert_true(isfinite(out.dense[j]) && (!isnan(x[j]) || out.dense[j] == 0.0f));
+		assert_true(cop_standardiser_fill(all, &row, &filled)); /* the last one is never known */
+		assert_true(filled.dense[FEATURES - 1] == 0.0f && filled.dense[0] == x[0]);
+		n += isnan(x[4]) ? 0 : 1;
+		sum += isnan(x[4]) ? 0.0 : (double)x[4];
+	}
+	double shift, scale, own_shift, own_scale;
+	cop_standardiser_way(all, 0, &shift, &scale);
+	cop_standardiser_way(alone, 0, &own_shift, &own_scale);
+	assert_true(shift == own_shift && scale == own_scale);
+	cop_standardiser_way(all, 4, &shift, &scale);
+	assert_true(fabs(shift - sum / (double)n) < 0.1 && fabs(scale - 0.25) < 0.05);
+	cop_standardiser_way(all, FEATURES - 1, &shift, &scale);
+	assert_true(scale == 0.0);
+	cop_outliers outliers;
+	cop_standardiser_outliers(all, &outliers);
+	assert_int_equal(outliers.rescaled, 0);
+	cop_standardiser_free(all);
+	cop_standardiser_free(alone);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_unknown_values_move_nothing_and_give_0),
 		cmocka_unit_test(test_dense_after_many_rows_equals_two_passes),
 		cmocka_unit_test(test_dense_outlier_is_clipped),
 		cmocka_unit_test(test_dense_hostile_values_stay_finite),

@@ -439,6 +439,43 @@ static void test_arbitrary_bytes_are_refused_or_a_record(void **state)
 	}
 }
 
+/* Of a model that was given features: what is missing at the end is left out, in between it is NaN; readers that know of
+ * more features have the rest as unknown, and those of a model that was not given any take none of it. */
+static void test_unknown_features_come_back(void **state)
+{
+	enum { WIDTH = 6 };
+	static const float contexts[][WIDTH] = { { 1, 2, 3, NAN, NAN, NAN }, { 1, 2, 3, NAN, 5, NAN },
+		{ 1, 2, 3, 4, 5, 6 } };
+	(void)state;
+	for (size_t i = 0; i < sizeof contexts / sizeof *contexts; i++) {
+		float room[WIDTH];
+		uint8_t mask[2];
+		cop_wire_shape shape = { .features = WIDTH, .least_features = 2, .arms = 2, .losses = 1 };
+		const cop_wire_workspace workspace = { .dense = room, .mask = mask };
+		const cop_wire_record in = { .model = "m",
+			.model_length = 1,
+			.id = { .kind = COP_EVENT_ID_STRING, .length = 1, .bytes = { 'a' } },
+			.x = { .d = WIDTH, .dense = contexts[i] },
+			.has_x = true,
+			.p = 0.5 };
+		cop_wire_record out;
+		cop_bytes bytes;
+		cop_bytes_init(&bytes);
+		cop_wire_record_put(&bytes, COP_WIRE_RECORD_DECISION, &in);
+		assert_int_equal(bytes.err, COP_OK);
+		cop_wire_record_type type = COP_WIRE_RECORD_DECISION;
+		assert_int_equal(
+		        cop_wire_record_decode(type, bytes.data, bytes.length, &shape, &workspace, &out, NULL), COP_OK);
+		assert_int_equal(out.x.d, WIDTH);
+		for (size_t j = 0; j < WIDTH; j++)
+			assert_true(isnan(contexts[i][j]) ? isnan(room[j]) : room[j] == contexts[i][j]);
+		shape.least_features = 0;
+		cop_err err = cop_wire_record_decode(type, bytes.data, bytes.length, &shape, &workspace, &out, NULL);
+		assert_int_equal(err == COP_OK, i == 2);
+		cop_bytes_fini(&bytes);
+	}
+}
+
 static void test_context_where_none_belongs_is_passed_over(void **state)
 {
 	(void)state;
@@ -679,6 +716,7 @@ int main(void)
 		cmocka_unit_test(test_promotion_without_kind_is_none),
 		cmocka_unit_test(test_changed_byte_is_refused_or_a_record),
 		cmocka_unit_test(test_arbitrary_bytes_are_refused_or_a_record),
+		cmocka_unit_test(test_unknown_features_come_back),
 		cmocka_unit_test(test_context_where_none_belongs_is_passed_over),
 		cmocka_unit_test(test_wrong_records_are_refused),
 		cmocka_unit_test(test_predictions_of_wrong_length_are_refused),
