@@ -328,6 +328,31 @@ def test_models_that_came_live_have_refits(daemon):
             change(client, "b", "reset")
 
 
+def test_refits_go_on_over_added_features(daemon):
+    one = daemon()
+    client = one.client()
+    shape = {"learner": "ensemble", "features": 3, "arms": 3, "refit.enabled": True, "refit.every": "365d",
+             "refit.holdout": 0.3, "refit.least_feedback": 1000000}
+    change(client, "x", "add", shape)
+    grow(client, "x", 300)
+    change(client, "x", "set", {"features": 6})
+    grow(client, "x", 100, prefix="short")
+    grow(client, "x", 100, features=6, prefix="whole")
+    for features in (6, 7):  # a challenger of fewer features goes on beside the model, which has more
+        client.ok("refit", "x")
+        wait_for(lambda: "last" in client.model("x")["refit"], "the refit's end")
+        assert client.model("x")["refit"]["last"] not in ("data", "failed"), client.model("x")["refit"]
+        change(client, "x", "set", {"features": features + 1})
+        grow(client, "x", 50, prefix=f"beside {features}")
+    client.decide("x", "short again", X)
+    state = saved(client, "x")
+    one.kill()
+    one.start()
+    after = saved(one.client(), "x")
+    assert {k: after[k] for k in ("decisions", "rev", "short_contexts")} == {
+        k: state[k] for k in ("decisions", "rev", "short_contexts")}
+
+
 def test_list_of_the_file_is_emptied_live(daemon):
     one = daemon(model(share_max=["1=0"]))
     client = one.client()
