@@ -208,11 +208,12 @@ def test_status_shows_what_is_documented(daemon):
     whole = client.status()
     assert whole.keys() == {
         "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
-        "past", "log_dropped", "queues",
+        "past", "forget", "log_dropped", "queues",
     }  # fmt: skip
     assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped"}
     assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",
                                             "actions_dropped", "subscribers"}
+    assert whole["forget"] == {"state": "nothing", "orders": 0, "done": 0, "failed": 0}
     assert whole["past"] == dict.fromkeys(("started", "found", "not_found", "failed", "dropped", "refused"), 0)
     queues = whole["queues"]
     assert queues.keys() == {"limit", "unfinished", "received", "waiting", "answers", "actions", "connections", "closed",
@@ -223,8 +224,8 @@ def test_status_shows_what_is_documented(daemon):
     a, v = whole["models"]
     counted = {
         "name", "learner", "features", "rev", "pending", "pending_bytes", "decisions", "repeated", "greedy", "feedback", "learned",
-        "defaulted", "dropped", "unknown_names", "evicted", "refused", "loss_sum", "outliers", "contexts", "feedback_stream", "unheard",
-        "refit",
+        "defaulted", "dropped", "unknown_names", "short_contexts", "evicted", "refused", "loss_sum", "outliers", "contexts",
+        "feedback_stream", "unheard", "refit",
     }  # fmt: skip
     assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {
         "bits", "value_range", "delta", "feedback_points",
