@@ -187,7 +187,7 @@ def test_reload_applies_what_can_change_and_names_the_rest(daemon, reload):
     grow(client)
     assert client.decide("m", "before", X)["p"] < 1
     before = client.model()
-    changed = model(policy="epsilon", epsilon=0, features=4, pending_max=7, reward_window="1h") + model("new")
+    changed = model(policy="epsilon", epsilon=0, features=2, pending_max=7, reward_window="1h") + model("new")
     one.write_config(changed + section("log", {"level": "notice"}))
     status, reply = reload(one, client)
     assert one.logged("event=reload_restart_refused") and one.logged("event=reload result=ok")
@@ -400,7 +400,7 @@ def test_check_changes_nothing_beside_a_running_daemon(daemon):
     assert d.client().model() == before
 
 
-SHAPES = [{"arms": 2}, {"features": 5}, {"height": 3}, {"trees": 5}, {"learner": "dgt"}, {"loss_range": (0, 2)}]
+SHAPES = [{"arms": 2}, {"features": 2}, {"height": 3}, {"trees": 5}, {"learner": "dgt"}, {"loss_range": (0, 2)}]
 TAKEN = [{"policy": "squarecb"}, {"seed": 9}, {"learning_rate": 0.5}]
 
 

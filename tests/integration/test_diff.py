@@ -106,10 +106,10 @@ def test_nothing_changed_is_said(pair):
 def test_what_cannot_be_compared_is_refused(pair, daemon, tmp_path):
     old, new, _, _ = pair
     assert "the newer model has fewer decisions (200) than the older one (500)" in coppice("diff", new, old, "--model", "m", status=1)[1]
-    other = save(daemon(model(features=4) + model("comes")), tmp_path, "other")
+    other = save(daemon(model(features=2) + model("comes")), tmp_path, "other")
     assert "models of different shapes cannot be compared: features" in coppice("diff", old, other, "--model", "m", status=1)[1]
     assert "no model 'comes'" in coppice("diff", old, other, "--model", "comes", status=1)[1]
-    assert "model comes\n  is new\n" in coppice("diff", save(daemon(model("m", features=4)), tmp_path, "same"), other)[0]
+    assert "model comes\n  is new\n" in coppice("diff", save(daemon(model("m", features=2)), tmp_path, "same"), other)[0]
     assert "no model 'zz' in it" in coppice("diff", old, new, "--model", "zz", status=1)[1]
     assert "neither a checkpoint nor a model file" in coppice("diff", __file__, new, status=1)[1]
     assert "No such file" in coppice("diff", old, tmp_path / "missing", status=1)[1]

@@ -42,7 +42,7 @@ def test_waits_while_models_change_are_measured():
                           timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
     waits = re.findall(r"^(.*?) +(\d+\.\d\d) ms", done.stdout, re.MULTILINE)
-    assert len(waits) == 2 * 4 and all(float(wait) > 0 for _, wait in waits)
+    assert len(waits) == 6 * 4 and all(float(wait) > 0 for _, wait in waits)
 
 
 def test_what_if_is_measured_beside_a_start():
