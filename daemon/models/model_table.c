@@ -507,7 +507,9 @@ void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_mo
 	for (size_t i = 0; i < config->model_count; i++) {
 		const char *stored = config->models[i].stored;
 		cop_model_slot *slot = take_from(exchange->fresh, exchange->count, stored);
-		if (slot == NULL)
+		if (slot != NULL)
+			slot->config = &config->models[i]; /* it was made by one that is gone by now */
+		else
 			slot = take_from(left, left_count, stored);
 		if (slot != NULL)
 			set->items[set->count++] = slot;

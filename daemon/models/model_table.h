@@ -59,9 +59,8 @@ typedef struct cop_model_table_exchange {
 COP_CHECK cop_err cop_model_table_prepare(cop_model_table *set, const cop_config *next, cop_config_changes *changes,
         cop_log *log, cop_model_table_exchange *out);
 void cop_model_table_drop(cop_model_table_exchange *exchange);
-/* Puts them into the table, whose models are then those of the configuration (kept), in its order; the fresh ones' pointers
- * to theirs are set by cop_model_table_reconfigure. Those that served until now are given to `gone`, one by one, before
- * they are closed. The exchange is used up. */
+/* Puts them into the table, whose models are then those of the configuration (kept), in its order. Those that served until
+ * now are given to `gone`, one by one, before they are closed. The exchange is used up. */
 void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_model_table_exchange *exchange,
         void (*gone)(void *context, cop_model_slot *slot), void *context);
 

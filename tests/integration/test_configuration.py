@@ -361,7 +361,7 @@ def without_a_file_to_start_from(d):
 def with_another_shape(d):
     d.start()
     d.stop()
-    d.write_config(model(features=4))
+    d.write_config(model(features=2))
     return "--reset-model m"
 
 
@@ -386,7 +386,7 @@ def test_check_refuses_what_a_start_refuses(daemon, spoil):
 def test_check_honours_reset_model(daemon):
     d = daemon(model())
     d.stop()
-    d.write_config(model(features=4))
+    d.write_config(model(features=2))
     assert check(d)[0] == 1
     assert check(d, "--reset-model", "m")[0] == 0
     assert starts(d, "--reset-model", "m")[0]
@@ -427,7 +427,7 @@ def test_reload_of_a_parked_model_in_another_shape_is_refused(daemon):
     d.stop()
     d.write_config(model("m"))
     d.start()
-    d.write_config(model("m") + model("other", features=4))
+    d.write_config(model("m") + model("other", features=2))
     reply = d.client().ok("reload")
     assert any("other" in text and "a restart refuses it" in text for text in reply["refused"])
     d.write_config(model("m") + model("other"))
