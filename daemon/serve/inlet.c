@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -536,6 +537,13 @@ void cop_inlet_idle(cop_inlet *inlet)
 	}
 }
 
+/* ZeroMQ keeps messages back only for a connection that takes no more bytes: whoever merely has some on the way reads. */
+static bool takes_no_more(int fd)
+{
+	struct pollfd one = { .fd = fd, .events = POLLOUT };
+	return poll(&one, 1, 0) == 0;
+}
+
 void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind)
 {
 	uint64_t now = cop_clock_monotonic_ns();
@@ -546,7 +554,7 @@ void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind)
 		connection *c = &inlet->connections[i];
 		int unread = 0;
 		if (c->cookie == 0 || c->kind != kind || c->ended || ioctl((int)i, SIOCOUTQ, &unread) != 0 ||
-		        unread <= most)
+		        unread <= most || !takes_no_more((int)i))
 			continue;
 		most = unread;
 		slowest = c;

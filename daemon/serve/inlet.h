@@ -100,7 +100,7 @@ bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue);
 /* The loop found all queues empty: what was counted and got lost with a connection is forgotten, and encrypted
  * connections that hold back most end until what they do is an eighth of the budget at most. */
 void cop_inlet_idle(cop_inlet *inlet);
-/* Ends the connection of that kind whose peer has left most unread, if any; at most one in 20 ms. */
+/* Ends the connection of that kind that takes no more bytes and has most unread, if any; at most one in 20 ms. */
 void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind);
 
 void cop_inlet_look(cop_inlet *inlet, cop_inlet_state *state);

@@ -1,7 +1,8 @@
-/* Answers count twice: in the sum of all, and in the bucket that their requester's identity falls into. A bucket may
- * hold a quarter of the share, and all of them three quarters; beyond, only a bucket that is empty gets an answer, so
- * that those who read are served on while others hold what they do not read. A first one, however large, always has
- * room. */
+/* Answers count twice: in the sum of all, and in their requester's bucket, which is one of a few that the hash of its
+ * identity leads to: its own, or one in which nobody holds anything; only when all are held is one shared. A bucket may
+ * hold half of the share, and all of them three quarters; beyond, only a bucket that holds next to nothing gets an
+ * answer, so that those who read are served on while others hold what they do not read. A first one, however large,
+ * always has room. */
 #include "daemon/serve/outflow.h"
 
 #include "base/hash.h"
@@ -9,9 +10,12 @@
 
 #define SMALL           1024u /* such an answer, "busy" for example, is no reason to be refused */
 #define TOGETHER        8u    /* small answers that are counted as one */
-#define UNCOUNTED_SHARE 64u   /* the part of the share that a bucket may leave uncounted while memory is short */
+#define SMALL_SHARE     64u   /* the part of the share that a bucket may leave uncounted while memory is short, and
+                               * that may be on its way to one who reads */
+#define PLACES          8u    /* buckets among which an identity has one */
 
 typedef struct bucket {
+	uint32_t whose; /* hash of the identity that it was taken for last */
 	atomic_size_t held;
 	size_t uncounted; /* bytes of small answers since the last that was counted */
 	unsigned answers; /* how many they are */
@@ -53,7 +57,7 @@ static void let_go(void *data, void *hint)
 static bool has_room(const cop_outflow *outflow, size_t held, size_t cost)
 {
 	size_t before = atomic_load(&outflow->answers), all = before + cost;
-	if (held == 0)
+	if (held <= outflow->share / SMALL_SHARE)
 		return before == 0 || all <= outflow->share;
 	size_t most = outflow->share - outflow->share / 4;
 	return all <= most && held + cost <= (cost < SMALL ? most : outflow->share / 2);
@@ -82,12 +86,27 @@ static bool wrap(cop_outflow *outflow, bucket *b, size_t cost, zmq_msg_t *body)
 	return true;
 }
 
+static bucket *find(cop_outflow *outflow, zmq_msg_t *to)
+{
+	uint32_t whose = cop_hash_murmur3(zmq_msg_data(to), zmq_msg_size(to), 0);
+	bucket *unheld = NULL;
+	for (unsigned i = 0; i < PLACES; i++) {
+		bucket *b = &outflow->buckets[(whose + i) % COP_OUTFLOW_BUCKETS];
+		if (b->whose == whose)
+			return b;
+		if (unheld == NULL && atomic_load(&b->held) == 0)
+			unheld = b;
+	}
+	if (unheld == NULL)
+		return &outflow->buckets[whose % COP_OUTFLOW_BUCKETS];
+	unheld->whose = whose;
+	return unheld;
+}
+
 bool cop_outflow_answer(cop_outflow *outflow, zmq_msg_t *to, zmq_msg_t *body)
 {
-	size_t length = zmq_msg_size(body);
-	size_t place = cop_hash_murmur3(zmq_msg_data(to), zmq_msg_size(to), 0) % COP_OUTFLOW_BUCKETS;
-	bucket *b = &outflow->buckets[place];
-	size_t cost = length + COP_OUTFLOW_COST;
+	bucket *b = find(outflow, to);
+	size_t cost = zmq_msg_size(body) + COP_OUTFLOW_COST;
 	if (!has_room(outflow, atomic_load(&b->held), cost))
 		return false;
 	if (cost < SMALL && ++b->answers < TOGETHER) {
@@ -96,7 +115,7 @@ bool cop_outflow_answer(cop_outflow *outflow, zmq_msg_t *to, zmq_msg_t *body)
 	}
 	if (!wrap(outflow, b, cost + b->uncounted, body)) { /* memory is short: the answer goes, to be counted later */
 		b->uncounted += cost;
-		return b->uncounted <= outflow->share / UNCOUNTED_SHARE;
+		return b->uncounted <= outflow->share / SMALL_SHARE;
 	}
 	b->uncounted = 0;
 	b->answers = 0;

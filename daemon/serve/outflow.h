@@ -22,7 +22,8 @@ COP_CHECK cop_err cop_outflow_new(size_t share, cop_outflow **out);
 void cop_outflow_free(cop_outflow *outflow);
 
 /* Counts an answer to the requester called `to`; body is another message with the same content then. False: there is no
- * room for it, since requesters do not read, or no memory; one who has read all before is refused last. */
+ * room for it, since requesters do not read, or no memory; one who has read all before, or all but a little, is refused
+ * last. */
 bool cop_outflow_answer(cop_outflow *outflow, zmq_msg_t *to, zmq_msg_t *body);
 /* Counts an action of that many bytes; false when there is no room. */
 bool cop_outflow_add_action(cop_outflow *outflow, size_t length);

@@ -1,7 +1,9 @@
 #include "daemon/serve/outflow.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "support.h"
 
 #define SHARE 65536u
@@ -74,6 +76,54 @@ static void test_one_who_does_not_read_keeps_room_for_those_who_do(void **state)
 	assert_int_equal(cop_outflow_answers(*state), 0);
 }
 
+/* Identities whose hashes lead to the same bucket do not count as one, until all buckets near it are held. */
+static void test_who_reads_does_not_share_with_who_does_not(void **state)
+{
+	enum { SAME = 9 };
+	char names[SAME][16];
+	zmq_msg_t held[SAME], none;
+	unsigned found = 0;
+	for (unsigned i = 0; found < SAME; i++) {
+		(void)snprintf(names[found], sizeof names[found], "peer %u", i);
+		uint32_t hash = cop_hash_murmur3(names[found], strlen(names[found]), 0);
+		found += hash % COP_OUTFLOW_BUCKETS == 7;
+	}
+	assert_true(answer(*state, names[0], 25000, &held[0]));
+	assert_true(answer(*state, names[1], 22000, &held[1]));
+	assert_false(answer(*state, names[0], 3000, &none)); /* all is three quarters of the share and more */
+	(void)zmq_msg_close(&none);
+	for (unsigned i = 2; i < SAME - 1; i++) {
+		assert_true(answer(*state, names[i], 1500, &held[i]));
+		assert_false(answer(*state, names[i], 1500, &none));
+		(void)zmq_msg_close(&none);
+	}
+	assert_false(answer(*state, names[SAME - 1], 1500, &held[SAME - 1])); /* the ninth shares the first one's */
+	(void)zmq_msg_close(&held[2]);
+	assert_true(answer(*state, names[SAME - 1], 100, &none));
+	(void)zmq_msg_close(&none);
+	for (unsigned i = 0; i < SAME; i++)
+		if (i != 2)
+			(void)zmq_msg_close(&held[i]);
+	assert_int_equal(cop_outflow_answers(*state), 0);
+}
+
+/* Small answers on their way are no reason to refuse the next. */
+static void test_who_has_read_all_but_a_little_is_refused_last(void **state)
+{
+	zmq_msg_t held[2], small[2], none;
+	assert_true(answer(*state, "a", 30000, &held[0]));
+	assert_true(answer(*state, "reader", 1024 - COP_OUTFLOW_COST, &small[0]));
+	assert_true(answer(*state, "b", 24000, &held[1]));
+	assert_true(answer(*state, "reader", 3000, &small[1]));
+	assert_false(answer(*state, "reader", 3000, &none));
+	for (unsigned i = 0; i < 2; i++) {
+		(void)zmq_msg_close(&held[i]);
+		(void)zmq_msg_close(&small[i]);
+	}
+	(void)zmq_msg_close(&none);
+	assert_int_equal(cop_outflow_answers(*state), 0);
+}
+
 static void test_first_answer_has_room_however_large(void **state)
 {
 	zmq_msg_t large, next;
@@ -118,6 +168,8 @@ int main(void)
 		TEST(test_answers_count_until_zeromq_lets_them_go),
 		TEST(test_small_answers_are_counted_by_the_eighth),
 		TEST(test_one_who_does_not_read_keeps_room_for_those_who_do),
+		TEST(test_who_reads_does_not_share_with_who_does_not),
+		TEST(test_who_has_read_all_but_a_little_is_refused_last),
 		TEST(test_first_answer_has_room_however_large),
 		TEST(test_answer_without_memory_is_refused_and_left),
 		TEST(test_actions_have_half_a_share),
