@@ -30,14 +30,15 @@ def expressions():
 
 
 def test_every_metric_and_label_is_on_the_page(daemon):
-    """Of a daemon that has everything: a control group, HTTP, a journal, losses and a refit's learner."""
+    """Of a daemon that has everything: a control group, named losses, HTTP, a journal and a refit's learner."""
     port = free_port()
-    one = daemon(model(holdout=0.5, refits=True) + section("http", {"listen": f"127.0.0.1:{port}"}) +
+    losses = {"losses": ["click=1"]}
+    one = daemon(model(holdout=0.5, refits=True, **losses) + section("http", {"listen": f"127.0.0.1:{port}"}) +
                  section("api", {"listen": f"127.0.0.1:{free_port()}"}) + section("journal", {"enabled": True}))
     client = one.client()
     for i in range(20):
         client.decide("m", i, [0, 1, i])
-        client.feedback("m", i, 0.5)
+        client.ok("feedback", "m", {"id": i, "losses": {"click": 0.5}})
     page = Pages(port).get()[2]
     families = set(re.findall(r"^# TYPE (\S+)", page, re.M))
     labels = {}
