@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
 TESTS ?= all
 
-.PHONY: all build build-tests demo test ports torture mutate bench traffic log-widths paper-tables format check-format clean
+.PHONY: all build build-tests demo test ports torture mutate bench traffic log-widths paper-tables sbom format check-format clean
 
 all: build
 
@@ -73,6 +73,10 @@ paper-tables:
 	tools/install-deps build
 	$(MAKE) --no-print-directory build
 	tests/bench/paper_tables --build $(BUILD)
+
+# What the programs link, and under which licences: build/coppice.spdx.json
+sbom: build
+	tools/sbom $(BUILD) --out $(BUILD)/coppice.spdx.json
 
 format:
 	git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
