@@ -26,6 +26,9 @@ static const struct {
 	{ &cop_kernel_avx512, has_avx512 },
 	{ &cop_kernel_avx2, has_avx2 },
 #endif
+#ifdef __aarch64__
+	{ &cop_kernel_neon, always }, /* a part of the architecture */
+#endif
 	{ &cop_kernel_plain, always },
 };
 

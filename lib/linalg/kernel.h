@@ -27,7 +27,7 @@ typedef struct cop_kernel_rmsprop {
 } cop_kernel_rmsprop;
 
 typedef struct cop_kernel {
-	const char *name; /* "plain", "avx2", "avx512" */
+	const char *name; /* "plain", "avx2", "avx512", "neon" */
 
 	/* Sum of x[i] y[i], i < n; no alignment needed. */
 	float (*dot)(size_t n, const float *x, const float *y);

@@ -10,6 +10,9 @@
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
+#ifdef COP_KERNEL_NEON
+#include <arm_neon.h>
+#endif
 
 #ifdef __AVX512F__
 #define LANES 16

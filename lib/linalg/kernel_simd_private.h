@@ -14,14 +14,17 @@
 
 #define WIDE 8
 
-/* 1/sqrt(v) and 1/v, v in [FLT_MIN, FLT_MAX], by the processor's estimates where it has them: 14 bits (AVX-512) or 11
- * (AVX2). They only scale steps, whose length need not be right to three digits. */
+/* 1/sqrt(v) and 1/v, v in [FLT_MIN, FLT_MAX], by the processor's estimates where it has them: 14 bits (AVX-512), 11
+ * (AVX2) or, after one of Newton's steps, 15 (NEON). They only scale steps, whose length need not be right to three digits. */
 INLINE vec rsqrt(vec v)
 {
 #ifdef __AVX512F__
 	return (vec)_mm512_rsqrt14_ps((__m512)v);
 #elif defined(__AVX2__)
 	return (vec)_mm256_rsqrt_ps((__m256)v);
+#elif defined(COP_KERNEL_NEON)
+	float32x4_t is = vrsqrteq_f32((float32x4_t)v);
+	return (vec)vmulq_f32(is, vrsqrtsq_f32(vmulq_f32((float32x4_t)v, is), is));
 #else
 	vec out;
 	for (int i = 0; i < LANES; i++)
@@ -36,6 +39,9 @@ INLINE vec inverse(vec v)
 	return (vec)_mm512_rcp14_ps((__m512)v);
 #elif defined(__AVX2__)
 	return (vec)_mm256_rcp_ps((__m256)v);
+#elif defined(COP_KERNEL_NEON)
+	float32x4_t is = vrecpeq_f32((float32x4_t)v);
+	return (vec)vmulq_f32(is, vrecpsq_f32((float32x4_t)v, is));
 #else
 	return 1.0f / v;
 #endif
@@ -49,6 +55,8 @@ INLINE vec plus_square(vec sum, vec x)
 	return (vec)_mm512_fmadd_round_ps((__m512)x, (__m512)x, (__m512)sum, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 #elif defined(__AVX2__)
 	return (vec)_mm256_min_ps((__m256)(sum + x * x), _mm256_set1_ps(FLT_MAX));
+#elif defined(COP_KERNEL_NEON)
+	return (vec)vminnmq_f32((float32x4_t)(sum + x * x), vdupq_n_f32(FLT_MAX));
 #else
 	vec out = sum + x * x;
 	mask fits = out < FLT_MAX;
@@ -70,6 +78,10 @@ INLINE float fold(const vec *v)
 	__m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
 	__m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
 	return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+#elif defined(COP_KERNEL_NEON)
+	float32x4_t four = (float32x4_t)((v[0] + v[2]) + (v[1] + v[3]));
+	float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+	return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 #else
 	float lane[COP_KERNEL_LANES];
 	memcpy(lane, v, sizeof lane);
@@ -219,7 +231,7 @@ static void forward_sparse(size_t nnz, const uint32_t *index, const float *x, si
  * written: where two arrays, or two rows, lie alike in their pages, a store to one would else hold up the loads of the
  * other. Of wide blocks UPDATE_TILE columns are taken at a time, whose g stays near, of several rows, so that it is
  * read more seldom. */
-#ifdef __AVX512F__
+#if defined(__AVX512F__) || defined(COP_KERNEL_NEON)
 #define PIECE 8
 #else
 #define PIECE 4

@@ -9,5 +9,8 @@ extern const cop_kernel cop_kernel_plain;
 extern const cop_kernel cop_kernel_avx2;
 extern const cop_kernel cop_kernel_avx512;
 #endif
+#ifdef __aarch64__
+extern const cop_kernel cop_kernel_neon;
+#endif
 
 #endif

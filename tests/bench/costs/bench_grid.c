@@ -413,8 +413,8 @@ static const char usage_text[] = "usage: costs grid [--all] [--kernels NAME] [--
                                  "Kernels over shapes of models, each beside the machine's limit for as many\n"
                                  "operations and bytes and beside OpenBLAS; then whole learners.\n\n"
                                  "  --all           every shape: takes half a minute\n"
-                                 "  --kernels NAME  plain, avx2 or avx512 (default: the widest that the processor\n"
-                                 "                  runs, which learners take)\n"
+                                 "  --kernels NAME  plain, avx2, avx512 or neon (default: the widest that the\n"
+                                 "                  processor runs, which learners take)\n"
                                  "  --json          one JSON object on standard output\n";
 
 typedef struct options {
@@ -438,7 +438,8 @@ int cop_bench_grid_command(int argc, char **argv)
 		return status;
 	const cop_kernel *kernel = o.kernels != NULL ? cop_kernel_find(o.kernels) : cop_kernel_best();
 	if (kernel == NULL) {
-		cop_command_complain(NAME, "--kernels: expected plain, avx2 or avx512, one that this processor runs");
+		cop_command_complain(
+		        NAME, "--kernels: expected plain, avx2, avx512 or neon, one that this processor runs");
 		return COP_EXIT_USAGE;
 	}
 	if (optind < argc) {

@@ -203,7 +203,7 @@ static void bench_kernel(bench *b, matrices *m)
 
 static void bench_calls(bench *b, matrices *m, double gemv_ns, double ger_ns)
 {
-	static const char *const variants[] = { "plain", "avx2", "avx512" };
+	static const char *const variants[] = { "plain", "avx2", "avx512", "neon" };
 	if (b->json == NULL)
 		(void)printf("\n%d x %d; median ns per call, one thread\n%-44s %9s %9s\n", NODES, FEATURES, "", "ns",
 		        "GFLOP/s");

@@ -14,6 +14,9 @@ static const cop_bench_peak *const peaks[] = {
 	&cop_bench_peak_avx512,
 	&cop_bench_peak_avx2,
 #endif
+#ifdef __aarch64__
+	&cop_bench_peak_neon,
+#endif
 	&cop_bench_peak_plain,
 };
 

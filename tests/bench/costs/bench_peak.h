@@ -25,6 +25,9 @@ extern const cop_bench_peak cop_bench_peak_plain;
 extern const cop_bench_peak cop_bench_peak_avx2;
 extern const cop_bench_peak cop_bench_peak_avx512;
 #endif
+#ifdef __aarch64__
+extern const cop_bench_peak cop_bench_peak_neon;
+#endif
 
 /* Of the kernels of that name; NULL when there is none. */
 const cop_bench_peak *cop_bench_peak_find(const char *name);

@@ -12,7 +12,7 @@
 
 #define SEED 20240611U
 
-static const char *const names[] = { "plain", "avx2", "avx512" };
+static const char *const names[] = { "plain", "avx2", "avx512", "neon" };
 static const size_t dims[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 54, 785 };
 static const size_t widths[] = { 16, 32, 48, 64, 80, 112, 128, 144, 256, 512 };
 static const size_t wide[] = { 1024, 1040, 2064, 4096, 4112, 8240 }; /* around the pieces that wide blocks come in */

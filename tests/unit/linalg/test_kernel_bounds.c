@@ -9,7 +9,7 @@
 #define MOST_D 40
 #define MOST_N 64
 
-static const char *const names[] = { "plain", "avx2", "avx512" };
+static const char *const names[] = { "plain", "avx2", "avx512", "neon" };
 
 static float *numbers(size_t count)
 {

@@ -108,7 +108,7 @@ static void plain_backward(unsigned h, size_t m, float p, const float *a, const 
 /* The same by the vector kernels. */
 static void check_kernels(unsigned h, size_t m, float p, const float *a, const float *u, const float *want)
 {
-	static const char *const names[] = { "plain", "avx2", "avx512" };
+	static const char *const names[] = { "plain", "avx2", "avx512", "neon" };
 	size_t n = ((size_t)1 << h) - 1;
 	float *work = cop_mem_alloc(n * m, sizeof *work), *da = cop_mem_alloc(n * m, sizeof *da);
 	for (size_t v = 0; v < sizeof names / sizeof *names; v++) {
@@ -275,7 +275,7 @@ static void test_trees_backward_lanes_do_not_depend_on_their_number(void **state
 	(void)state;
 	enum { H = 5, N = 31, M = 64 };
 	static const size_t fewer[] = { 2, 3, 7, 8, 16, 17, 24, 32, 63 };
-	static const char *const names[] = { "plain", "avx2", "avx512" };
+	static const char *const names[] = { "plain", "avx2", "avx512", "neon" };
 	cop_rng rng;
 	print_message("seed 15\n");
 	cop_rng_init(&rng, 15, 0);
