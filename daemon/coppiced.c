@@ -60,6 +60,14 @@ typedef struct options {
 	size_t resets;
 } options;
 
+/* For programs, as `coppice --options` (tools/common/option_list.h). */
+static int list_options(const struct option *known)
+{
+	for (; known->name != NULL; known++)
+		(void)printf("option --%s %s\n", known->name, known->has_arg == no_argument ? "none" : "one");
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, options *o)
 {
@@ -75,6 +83,7 @@ static int read_options(int argc, char **argv, options *o)
 		{ "checkpoint-only", no_argument, NULL, 'o' },
 		{ "salvaged", no_argument, NULL, 's' },
 		{ "trust-clock", no_argument, NULL, 't' },
+		{ "options", no_argument, NULL, 'l' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -120,6 +129,8 @@ static int read_options(int argc, char **argv, options *o)
 		case 't':
 			o->server.start.trust_clock = true;
 			break;
+		case 'l':
+			return list_options(known);
 		case 'v':
 			(void)puts("coppiced " COP_VERSION);
 			return EXIT_SUCCESS;

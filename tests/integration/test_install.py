@@ -40,6 +40,12 @@ def test_installed_programs_run(installed):
         assert out.returncode == 0 and out.stdout.startswith(program.split("/")[-1] + " ")
     assert (installed / "lib/systemd/system/coppiced.service").exists()
     assert list(installed.rglob("coppice.conf"))
+    completions = {str(file.relative_to(installed / "share")) for file in installed.glob("share/*/*completions/*")}
+    assert completions == {"bash-completion/completions/coppice", "bash-completion/completions/coppiced",
+                           "zsh/vendor-completions/_coppice", "zsh/vendor-completions/_coppiced"}
+    if shutil.which("scdoc"):
+        pages = {file.name for file in installed.glob("share/man/man*/*")}
+        assert {"coppice.1", "coppice-train.1", "coppiced.8", "coppice.conf.5", "coppice-protocol.7"} <= pages
 
 
 def test_installed_daemon_refits(installed, daemon):
@@ -83,7 +89,7 @@ def test_install_for_a_package_puts_the_configuration_itself(tmp_path):
 
 
 def test_what_make_demo_builds_can_be_installed(tmp_path):
-    """Manual pages that were not built hinder no install, and `make demo` builds all that an install takes."""
+    """Manual pages and completions that were not built hinder no install, and `make demo` builds all that an install takes."""
     build = tmp_path / "b"
     quiet = {"check": True, "capture_output": True, "text": True, "timeout": 600}
     (build / ".cmake/api/v1/query").mkdir(parents=True)
@@ -91,11 +97,7 @@ def test_what_make_demo_builds_can_be_installed(tmp_path):
     subprocess.run(["cmake", "-S", ROOT, "-B", build, "-DBUILD_TESTING=OFF"], **quiet)
     pages = ["cmake", f"-DCMAKE_INSTALL_PREFIX={tmp_path / 'usr'}", "-P", build / "docs/cmake_install.cmake"]
     subprocess.run(pages, **quiet)
-    assert not list(tmp_path.glob("usr/**/*.8"))
-    if shutil.which("scdoc"):
-        subprocess.run(["cmake", "--build", build, "--target", "man"], **quiet)
-        subprocess.run(pages, **quiet)
-        assert len(list(tmp_path.glob("usr/**/man[158]/*"))) == 3
+    assert not list(tmp_path.glob("usr/**/*.8")) and not list(tmp_path.glob("usr/**/completions/*"))
 
     demo = subprocess.run(["make", "-n", "demo", "BUILD=b"], cwd=ROOT, **quiet).stdout
     (target,) = re.findall(r"^cmake --build b .*--target (.*)$", demo, re.MULTILINE)

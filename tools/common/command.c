@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "option_list.h"
+
 static const char *program_name = "coppice";
 
 static void usage(const cop_program *program, FILE *out)
@@ -53,6 +55,8 @@ int cop_command_main(const cop_program *program, int argc, char **argv)
 		(void)printf("%s %s\n", program->name, program->version);
 		return 0;
 	}
+	if (strcmp(argv[1], "--options") == 0)
+		return cop_option_list_print(program);
 	for (size_t i = 0; i < program->count; i++)
 		if (strcmp(argv[1], program->commands[i].name) == 0)
 			return run(&program->commands[i], argc - 1, argv + 1);

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "command.h"
+#include "option_list.h"
 
 #define MOST_VALUES 65 /* one more than any option takes */
 #define VALUE_ROOM  64
@@ -22,9 +23,12 @@ void cop_option_rows_join(const cop_setting *rows, int first, struct option *tab
 		used++;
 	for (int i = 0; rows[i].name != NULL; i++) {
 		COP_ASSERT(i < COP_OPTION_ROWS_MOST && used + 1 < room);
-		if (rows[i].line != NULL)
-			table[used++] = (struct option){ rows[i].line,
-				rows[i].argument != NULL ? required_argument : no_argument, NULL, first + i };
+		if (rows[i].line == NULL)
+			continue;
+		if (rows[i].words != NULL)
+			cop_option_list_words(rows[i].line, rows[i].words);
+		table[used++] = (struct option){ rows[i].line,
+			rows[i].argument != NULL ? required_argument : no_argument, NULL, first + i };
 	}
 	table[used] = (struct option){ NULL, 0, NULL, 0 };
 }

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "command.h"
+#include "option_list.h"
 
 #define FIRST 256
 
@@ -61,6 +62,8 @@ struct option cop_options_long(const cop_option *row, int value)
 {
 	bool none = row->kind == COP_OPTION_FLAG || row->kind == COP_OPTION_CALL_BARE;
 	int argument = row->kind == COP_OPTION_CALL_OPTIONAL ? optional_argument : required_argument;
+	if (row->kind == COP_OPTION_WORD)
+		cop_option_list_words(row->name, row->words);
 	return (struct option){ row->name, none ? no_argument : argument, NULL, value };
 }
 
@@ -99,7 +102,7 @@ int cop_options_next(const cop_options *options, int argc, char **argv)
 	struct option known[COP_OPTIONS_MOST + 2];
 	char letters[16];
 	gather(options, known, letters);
-	int option = getopt_long(argc, argv, letters, known, NULL);
+	int option = cop_option_list_getopt(argc, argv, letters, known);
 	if (option == -1)
 		return COP_OPTIONS_END;
 	if (option != 'h')

@@ -7,6 +7,7 @@
 
 #include "evaluate/offpolicy.h"
 #include "tools/common/command.h"
+#include "tools/common/option_list.h"
 
 #define NAME      COP_REPLAY_NAME
 #define JOINED    96
@@ -449,7 +450,7 @@ int cop_replay_options_read(int argc, char **argv, cop_replay_options *out)
 	cop_reader_options_join(own_options, joined, JOINED);
 	cop_learner_options_join(joined, JOINED);
 	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h" COP_READER_SHORT_OPTIONS, joined, NULL)) != -1;) {
+	for (int option; (option = cop_option_list_getopt(argc, argv, "h" COP_READER_SHORT_OPTIONS, joined)) != -1;) {
 		if (option == HELP || option == 'h') {
 			(void)fputs(usage_text, stdout);
 			cop_learner_options_usage(learners);

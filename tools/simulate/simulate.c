@@ -11,6 +11,7 @@
 #include "simulation.h"
 #include "tools/common/command.h"
 #include "tools/common/learner_options.h"
+#include "tools/common/option_list.h"
 #include "tools/common/refit_options.h"
 
 #define NAME       "simulate"
@@ -339,7 +340,7 @@ static int read_options(int argc, char **argv, options *o)
 	cop_refit_options_join(joined, JOINED);
 	optind = 1;
 	for (;;) {
-		int option = getopt_long(argc, argv, "h", joined, NULL);
+		int option = cop_option_list_getopt(argc, argv, "h", joined);
 		if (option == -1)
 			break;
 		if (option == HELP || option == 'h') {
