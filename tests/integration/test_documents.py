@@ -38,6 +38,11 @@ def commands(path):
     return [text for words, text in blocks(path) if words == "sh"]
 
 
+def test_pictures_of_concepts_are_as_they_are_drawn():
+    done = subprocess.run([sys.executable, ROOT / "docs/pictures/concepts.py", "--check"], capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+
+
 # ---- options exist
 
 
