@@ -1,12 +1,14 @@
-"""The commands of docs/tutorial/first-model.md as they stand there. The clients in README and
-docs/how-to/write-a-client.md, as they stand there but for their addresses: beside a daemon, without one, and with one
-that is killed and started again in the middle. The commands of other documents are in test_documents.py."""
+"""The commands of the tutorials as they stand there, and what the one in Python shows of their output. The clients in
+README and docs/how-to/write-a-client.md, as they stand there but for their addresses: beside a daemon, without one, and
+with one that is killed and started again in the middle. The commands of other documents are in test_documents.py."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -241,3 +243,61 @@ def test_tutorial_runs_as_written(tmp_path):
     assert stopped == "" and not (tmp_path / "shop").exists()
     assert float(re.search(r"^progressive loss +(\S+)", simulated, re.M)[1]) < 0.3  # 0.83 without learning
     assert float(re.search(r"^holdout accuracy +(\S+)", simulated, re.M)[1]) > 0.7
+
+
+# ---- the tutorial in Python, from packages
+
+STUBS = {
+    "sudo": 'exec "$@"',
+    "apt": "exit 0",
+    "systemctl": """if [ -e "$HERE/pid" ]; then
+    kill -TERM "$(cat "$HERE/pid")"
+    while [ -e "$HERE/pid" ]; do sleep 0.01; done
+fi
+("$REAL_COPPICED" --config "$HERE/coppice.conf" --foreground & echo $! >"$HERE/pid"; wait $!; rm "$HERE/pid") >>"$HERE/log" 2>&1 &
+exec "$REAL_COPPICE" ctl --endpoint "ipc://$HERE/admin" --timeout 60 status >/dev/null""",
+    "coppice": 'shift; exec "$REAL_COPPICE" ctl --endpoint "ipc://$HERE/admin" "$@"',
+    "python3": f'exec "{sys.executable}" "$@"',
+}
+NUMBER = re.compile(r"-?\+?\d+(?:\.\d+)?")
+
+
+def near(printed, shown):
+    """The same lines, whose numbers may differ a little: processors round in other orders."""
+    words = [NUMBER.sub("#", re.sub(" +", " ", text.replace("+", ""))) for text in (printed, shown)]
+    assert words[0] == words[1], printed
+    for is_now, was in zip(NUMBER.findall(printed), NUMBER.findall(shown)):
+        assert abs(float(is_now) - float(was)) <= max(0.1 * abs(float(was)), 0.1), (is_now, was, printed)
+
+
+def test_tutorial_in_python_prints_what_it_shows(tmp_path):
+    parts = re.findall(r"^```(sh|text)\n(.*?)^```$", (ROOT / "docs/tutorial/python.md").read_text(), re.M | re.S)
+    port = free_port()
+    here = tempfile.mkdtemp(prefix="cop-")
+    for name, text in STUBS.items():
+        (Path(here) / name).write_text(f"#!/bin/sh\n{text}\n")
+        (Path(here) / name).chmod(0o755)
+    Path(here, "coppice.conf").write_text(
+        f'state_dir = "{here}/state"\nsockets {{ requests = {{ "tcp://127.0.0.1:{port}" }} admin = {{ "ipc://{here}/admin" }} }}\n'
+        'model "front-page" { arms = 6 features = 36 }\n')
+    env = dict(os.environ, PATH=f"{here}:{os.environ['PATH']}", HERE=here, REAL_COPPICED=program("COPPICED"),
+               REAL_COPPICE=program("COPPICE"), PYTHONPATH=str(ROOT / "clients/python"), PYTHONDONTWRITEBYTECODE="1")  # fmt: skip
+    compared, printed = 0, None
+    try:
+        for kind, text in parts:
+            if kind == "text":
+                near(printed, text)
+                compared += 1
+                continue
+            done = subprocess.run(["sh", "-euc", text.replace("127.0.0.1:5590", f"127.0.0.1:{port}")], cwd=tmp_path, env=env,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=DEADLINE)  # fmt: skip
+            assert (done.returncode, done.stderr) == (0, ""), done
+            printed = done.stdout
+        assert compared == 4 and [kind for kind, _ in parts].count("sh") == 5
+    finally:
+        pid = Path(here, "pid")
+        if pid.exists():
+            os.kill(int(pid.read_text()), signal.SIGTERM)
+            wait_for(lambda: not pid.exists(), "coppiced to end")
+        print(Path(here, "log").read_text() if Path(here, "log").exists() else "")
+        shutil.rmtree(here)
