@@ -8,11 +8,12 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define SMALL           1024u /* such an answer, "busy" for example, is no reason to be refused */
-#define TOGETHER        8u    /* small answers that are counted as one */
-#define SMALL_SHARE     64u   /* the part of the share that a bucket may leave uncounted while memory is short, and
-                               * that may be on its way to one who reads */
-#define PLACES          8u    /* buckets among which an identity has one */
+/* The part of the share that a bucket may leave uncounted while memory is short, and that may be on its way to one who
+ * reads. */
+#define SMALL_SHARE 64u
+#define SMALL       1024u /* such an answer, "busy" for example, is no reason to be refused */
+#define TOGETHER    8u    /* small answers that are counted as one */
+#define PLACES      8u    /* buckets among which an identity has one */
 
 typedef struct bucket {
 	uint32_t whose; /* hash of the identity that it was taken for last */
