@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
 TESTS ?= all
 
-.PHONY: all build build-tests demo test ports torture mutate bench traffic log-widths paper-tables sbom format check-format clean
+.PHONY: all build build-tests demo site test ports torture mutate bench traffic log-widths paper-tables sbom format check-format clean
 
 all: build
 
@@ -21,6 +21,12 @@ demo:
 	@cmake -S . -B $(BUILD) --log-level=WARNING -DBUILD_TESTING=OFF $(CMAKE_FLAGS)
 	@cmake --build $(BUILD) -j $(JOBS) --target shipped
 	@tools/demo $(BUILD)
+
+# The documents as a site of plain HTML in the folder SITE, to be read from the disk or put on any server.
+SITE ?= site
+site:
+	tools/install-deps site
+	/usr/bin/python3 docs/site/make_site.py $(SITE)
 
 # Quick tests first, then the ones that start daemons. Having found no test is a failure.
 ctest = ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
