@@ -24,14 +24,15 @@ cop_err cop_durability_lock(cop_durability *durable, cop_diag *diag)
 	return cop_state_lock_open(&durable->lock, diag);
 }
 
-void cop_durability_record_config(cop_durability *durable)
+void cop_durability_record_apart(cop_durability *durable, bool all, const char *const *names)
 {
+	const cop_model_set_notes notes = { .models = &durable->models, .apart = all, .reset = names };
 	cop_bytes text;
 	cop_bytes models;
 	cop_bytes_init(&text);
 	cop_bytes_init(&models);
 	cop_config_print(durable->config, &text);
-	size_t left_out = cop_model_set_put(durable->config, &models);
+	size_t left_out = cop_model_set_put(durable->config, &notes, &models);
 	cop_wire_record record = {
 		.time = durable->time,
 		.text = (const char *)text.data,
@@ -47,6 +48,8 @@ void cop_durability_record_config(cop_durability *durable)
 	cop_bytes_fini(&text);
 	cop_bytes_fini(&models);
 }
+
+void cop_durability_record_config(cop_durability *durable) { cop_durability_record_apart(durable, false, NULL); }
 
 /* ---- what is kept ---- */
 
@@ -216,6 +219,12 @@ static cop_err checkpoint_start(cop_durability *durable, bool must, cop_diag *di
 	return err;
 }
 
+/* Whether the models hold what came while no journal was written. */
+static bool has_more(const cop_durability *durable)
+{
+	return durable->checkpoint.sequence != 0 && durable->checkpoint.mark.journal_base == 0;
+}
+
 /* changed: the models are not what the newest checkpoint holds. */
 static cop_err open_journal(
         cop_durability *durable, const cop_durability_options *options, cop_http *http, bool changed, cop_diag *diag)
@@ -249,7 +258,7 @@ static cop_err open_journal(
 		return err;
 	cop_model_table_reconfigure(
 	        &durable->models, durable->config, durable->log); /* over what was saved and replayed */
-	cop_durability_record_config(durable);
+	cop_durability_record_apart(durable, has_more(durable) || options->salvaged, options->reset);
 	bool must = options->checkpoint_only || options->reset[0] != NULL;
 	return changed || must || recovery.applied > 0 ? checkpoint_start(durable, must, diag) : COP_OK;
 }

@@ -53,6 +53,9 @@ void cop_durability_close(cop_durability *durable);
 
 /* The configuration from here on goes into the journal, for whoever replays. */
 void cop_durability_record_config(cop_durability *durable);
+/* The same where the models are not what the records before lead to: all of them, or those of these names alone
+ * (NULL-terminated; NULL: none). */
+void cop_durability_record_apart(cop_durability *durable, bool all, const char *const *names);
 /* Writes a checkpoint and waits for it. COP_EIO, COP_ENOMEM: logged, with *diag. */
 COP_CHECK cop_err cop_durability_checkpoint(cop_durability *durable, cop_diag *diag);
 /* Once a turn, now in monotonic seconds: takes in a checkpoint that is written, begins one that is due, and heals. */

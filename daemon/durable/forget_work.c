@@ -13,6 +13,7 @@
 #include "daemon/durable/checkpoint.h"
 #include "store/journal_reader.h"
 #include "store/state_dir.h"
+#include "wire/wire_models.h"
 
 #define NEAR   20000 /* records of one round that are little */
 #define BREATH 1024  /* records between looks at cancel */
@@ -107,6 +108,31 @@ static bool is_theirs(const cop_forget_work *work, const cop_journal_record *rec
 	return cop_forget_work_is_of(work, stored);
 }
 
+/* Whether a model of theirs is from this configuration on what records do not lead to, or began as a saved model that is
+ * another one by now. */
+static bool parts(cop_forget_work *work, const cop_journal_record *record)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	cop_wire_record config;
+	cop_wire_models models;
+	cop_wire_model model;
+	if (cop_wire_record_decode(COP_WIRE_RECORD_CONFIG, record->body, record->length, &no_shape, &no_workspace,
+	            &config, NULL) != COP_OK ||
+	        cop_wire_models_open(&models, config.models, config.models_length, NULL) != COP_OK)
+		return false; /* recovery tells what is wrong */
+	while (cop_wire_models_next(&models, &model, NULL) == COP_OK) {
+		const cop_model_slot *slot = cop_model_table_find_stored(&work->models, model.name, model.name_length);
+		if (slot == NULL || !cop_forget_work_is_of(work, slot->stored))
+			continue;
+		if (model.apart && (record->sequence > work->from || !slot->restored))
+			return true;
+		if (model.has_began && !slot->restored && !(slot->has_began && slot->began == model.began))
+			return true;
+	}
+	return false;
+}
+
 cop_err cop_forget_work_apply(cop_forget_work *work, const cop_journal_record *record)
 {
 	cop_journal_record now = *record;
@@ -116,6 +142,10 @@ cop_err cop_forget_work_apply(cop_forget_work *work, const cop_journal_record *r
 	if (record->type == COP_WIRE_RECORD_CONFIG && record->sequence >= work->renewed) {
 		cop_diag_message(&work->why, "the configuration changed");
 		return COP_ESHAPE;
+	}
+	if (record->type == COP_WIRE_RECORD_CONFIG && parts(work, record)) {
+		work->lack = "gap";
+		return COP_ENOTFOUND;
 	}
 	cop_err err = record->sequence < work->edited ? cop_forget_edit(work->plan, record, &work->room, &now, &fate)
 	                                              : COP_OK;
@@ -130,6 +160,22 @@ cop_err cop_forget_work_apply(cop_forget_work *work, const cop_journal_record *r
 	return err == COP_ESHAPE ? COP_EFORMAT : err;
 }
 
+/* A decision of before the journal's first record may wait under the id: then older checkpoints have it, too. */
+static cop_err end_waiting(cop_forget_work *work, double time)
+{
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < work->models.count && err == COP_OK; i++) {
+		cop_model_slot *slot = work->models.items[i];
+		size_t count;
+		cop_event_id *ids;
+		err = cop_forget_ids(work->plan, slot->stored, &ids, &count);
+		if (err == COP_OK && cop_model_forget(slot->model, ids, count, time) > 0)
+			work->clean = 0;
+		cop_mem_free(ids);
+	}
+	return err;
+}
+
 /* Models as before the first record concerned: *from is the record to go on with. COP_ENOTFOUND: they are not known. */
 static cop_err restore(cop_forget_work *work, uint64_t *from)
 {
@@ -138,8 +184,12 @@ static cop_err restore(cop_forget_work *work, uint64_t *from)
 	cop_err err = cop_model_table_init(&work->models, work->config, &work->why);
 	if (err == COP_OK)
 		err = cop_checkpoint_restore_before(work->state_dir, work->first, &work->models, &mark, &work->why);
+	if (err == COP_OK && work->by_id)
+		err = end_waiting(work, mark.time);
 	if (err == COP_OK)
 		err = cop_model_table_start_from(&work->models, NULL, &begun, &work->why);
+	if (err == COP_ENOTFOUND || err == COP_EIO) /* a saved model that is gone */
+		work->lack = "start";
 	*from = mark.journal_next == 0 ? 1 : mark.journal_next;
 	return err;
 }
@@ -167,7 +217,9 @@ static cop_err follow(cop_forget_work *work, uint64_t *count)
 			work->next = stop;
 		if (err != COP_OK || over)
 			break;
-		err = cop_forget_work_apply(work, &record);
+		if (record.sequence != work->next)
+			work->lack = "gap";
+		err = work->lack == NULL ? cop_forget_work_apply(work, &record) : COP_ENOTFOUND;
 		if (err != COP_OK)
 			break;
 		work->next = record.sequence + 1;
@@ -192,14 +244,14 @@ static cop_err learn_all(cop_forget_work *work)
 	work->from = work->next;
 	for (uint64_t count = 0; err == COP_OK && has_more(work);) {
 		err = follow(work, &count);
-		if (err == COP_ENOTFOUND && work->next == work->from) { /* the journal begins later */
-			work->relearned = false;
-			return COP_OK;
-		}
+		if (err == COP_ENOTFOUND && work->next == work->from && work->lack == NULL)
+			work->lack = "start"; /* the journal begins later */
 		if (err == COP_OK && count < NEAR)
 			wait_for_stop(work);
 	}
-	work->relearned = err == COP_OK;
+	work->relearned = err == COP_OK && work->lack == NULL;
+	if (work->lack != NULL)
+		return COP_OK;
 	return err == COP_OK && atomic_load(&work->cancel) ? COP_EEND : err;
 }
 
@@ -214,6 +266,7 @@ cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config)
 {
 	cop_forget_work_drop_models(work);
 	work->config = config;
+	work->lack = NULL;
 	work->recovery = (cop_recovery){ .state_dir = work->state_dir, .folder = work->folder };
 	return begin(work, learn);
 }
@@ -227,7 +280,7 @@ static void erase(void *context)
 	step_back();
 	work->err = work->newest == 0 ? COP_OK
 	                              : cop_checkpoint_remove_since(
-	                                        work->state_dir, work->first, work->newest, &work->removed, &work->why);
+	                                        work->state_dir, work->clean, work->newest, &work->removed, &work->why);
 	if (work->err == COP_OK && work->first != 0)
 		work->err = cop_forget_erase(work->plan, work->folder, &work->erased, &work->why);
 }

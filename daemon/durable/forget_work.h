@@ -18,6 +18,7 @@ typedef struct cop_forget_work {
 	const char *state_dir; /* kept */
 	char folder[4096];     /* the journal's */
 	cop_forget_plan *plan; /* owned */
+	bool by_id;            /* it is of a decision's id */
 	atomic_bool cancel;    /* set by the loop: the step is to end, with COP_EEND */
 	/* scan: up to this record */
 	uint64_t up_to;
@@ -31,10 +32,12 @@ typedef struct cop_forget_work {
 	atomic_bool near;       /* set by the thread: little is left, and the loop says where to stop: */
 	_Atomic uint64_t stop;  /* the record before which it stops; 0: not known yet */
 	uint64_t next;          /* record that the models have not seen */
-	bool relearned;         /* false: there is no state from before `first` */
+	bool relearned;         /* false: it cannot be, because of what is missing: */
+	const char *lack;       /* "start", a state from before `first`; "gap", records of what the models hold */
 	uint64_t from;          /* the record that learning began with */
 	cop_bytes room;         /* of edited records */
 	/* erase */
+	uint64_t clean;   /* checkpoints that end before this record hold nothing of theirs */
 	uint64_t newest;  /* the checkpoint that stays, with all newer ones; 0: none goes */
 	uint64_t removed; /* checkpoints */
 	cop_journal_rewritten erased;

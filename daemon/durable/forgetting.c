@@ -12,8 +12,11 @@
 #include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "daemon/durable/healing.h"
+#include "daemon/models/model_parked.h"
 #include "online/model_record.h"
+#include "store/checkpoint_file.h"
 #include "store/journal_segment.h"
+#include "store/state_dir.h"
 
 #define PAUSE       30.0    /* seconds until what went wrong is begun anew */
 #define PATIENCE    60.0    /* seconds that readers of the journal have to end */
@@ -35,27 +38,54 @@ static void listen(cop_forgetting *f, bool on)
 		cop_journaler_listen(f->durable->journal, on ? &f->heard : NULL);
 }
 
+/* ---- how a step ends ---- */
+
+static void fail(cop_forgetting *f, const char *reason)
+{
+	listen(f, false);
+	cop_forget_work_fini(&f->work);
+	f->failed++;
+	(void)snprintf(f->reason, sizeof f->reason, "%s", reason);
+	cop_log_line(f->durable->log, COP_LOG_ERROR, "forget_failed",
+	        "order=%" PRIu64 " at=%s again_in=%.0f reason=\"%s\"", f->order.number, states[f->state], PAUSE,
+	        f->reason);
+	f->state = COP_FORGETTING_PAUSE;
+	f->durable->held = false;
+	f->next = cop_clock_monotonic() + PAUSE;
+}
+
+static void fail_of(cop_forgetting *f, cop_err err, const cop_diag *why)
+{
+	char text[sizeof why->source + sizeof why->message];
+	cop_diag_text(why, text, sizeof text);
+	fail(f, why->message[0] != '\0' ? text : cop_err_text(err));
+}
+
+/* The oldest order that stands is the next one. One that cannot be read holds up the others: what it is of is not known. */
 static void look_for_order(cop_forgetting *f)
 {
 	cop_diag why = { 0 };
 	cop_err err = cop_forget_order_first(f->durable->config->state_dir, &f->order, &f->waiting, &why);
-	if (err != COP_OK && err != COP_EEND) {
-		f->waiting = 0;
-		cop_log_line(
-		        f->durable->log, COP_LOG_ERROR, "forget_failed", "reason=\"%s: %s\"", why.source, why.message);
-	}
-	f->state = err == COP_OK ? COP_FORGETTING_PAUSE : COP_FORGETTING_NOTHING;
+	f->state = err == COP_EEND ? COP_FORGETTING_NOTHING : COP_FORGETTING_PAUSE;
 	f->durable->held = false;
-	f->last_number = err == COP_OK && f->order.number > f->last_number ? f->order.number : f->last_number;
+	f->last_number = f->order.number > f->last_number ? f->order.number : f->last_number;
 	f->unfit = 0;
 	f->next = 0.0;
+	f->unread = err != COP_OK && err != COP_EEND;
+	if (!f->unread)
+		return;
+	f->waiting = f->waiting > 0 ? f->waiting : 1;
+	fail_of(f, err, &why);
 }
+
+/* ---- orders ---- */
 
 void cop_forgetting_init(cop_forgetting *f, cop_durability *durable, const cop_forgetting_hooks *hooks)
 {
 	*f = (cop_forgetting){ .durable = durable, .hooks = *hooks };
 	cop_bytes_init(&f->heard);
 	cop_forget_work_init(&f->work, durable->config->state_dir);
+	(void)!cop_checkpoint_prune(durable->config->state_dir, COP_STATE_DIR_FORGET, SIZE_MAX, NULL); /* unfinished */
 	look_for_order(f);
 }
 
@@ -82,30 +112,9 @@ cop_err cop_forgetting_add(cop_forgetting *f, cop_forget_order *order, cop_diag 
 	return COP_OK;
 }
 
-/* ---- how a step ends ---- */
+/* ---- scan ---- */
 
-static void fail(cop_forgetting *f, const char *reason)
-{
-	listen(f, false);
-	cop_forget_work_fini(&f->work);
-	f->failed++;
-	(void)snprintf(f->reason, sizeof f->reason, "%s", reason);
-	cop_log_line(f->durable->log, COP_LOG_ERROR, "forget_failed",
-	        "order=%" PRIu64 " at=%s again_in=%.0f reason=\"%s\"", f->order.number, states[f->state], PAUSE,
-	        f->reason);
-	f->state = COP_FORGETTING_PAUSE;
-	f->durable->held = false;
-	f->next = cop_clock_monotonic() + PAUSE;
-}
-
-static void fail_of(cop_forgetting *f, cop_err err, const cop_diag *why)
-{
-	char text[sizeof why->source + sizeof why->message];
-	cop_diag_text(why, text, sizeof text);
-	fail(f, why->message[0] != '\0' ? text : cop_err_text(err));
-}
-
-/* Whether the journal is there to read and to write; else the order waits, which is no failure. */
+/* Whether the journal is there to read and to write; else the order waits. */
 static bool journal_stands(cop_forgetting *f)
 {
 	if (cop_healing_stands(f->durable))
@@ -114,7 +123,26 @@ static bool journal_stands(cop_forgetting *f)
 	return false;
 }
 
-/* ---- scan ---- */
+/* The same, and that no segments lie where none is written any more. */
+static bool journal_serves(cop_forgetting *f)
+{
+	cop_diag why = { 0 };
+	cop_journal_file *files = NULL;
+	size_t count = 0;
+	if (f->durable->journal != NULL)
+		return journal_stands(f);
+	cop_err err = cop_journal_list(f->work.folder, &files, &count, &why);
+	cop_mem_free(files);
+	if (err == COP_OK && count > 0) {
+		cop_diag_of(&why, f->work.folder,
+		        "the journal is off, and what it holds cannot be searched; expected it on (enabled in section "
+		        "journal), or its segments gone");
+		err = COP_EINVAL;
+	}
+	if (err != COP_OK)
+		fail_of(f, err, &why);
+	return err == COP_OK;
+}
 
 static void begin(cop_forgetting *f, double now)
 {
@@ -122,11 +150,12 @@ static void begin(cop_forgetting *f, double now)
 	const cop_forget_whom whom = {
 		.unit = !f->order.by_id, .name = f->order.whom, .model = model[0] != '\0' ? model : NULL
 	};
-	if (!journal_stands(f))
+	if (!journal_serves(f))
 		return;
 	f->report = (cop_forgetting_report){ .order = f->order.number };
 	f->began = now;
 	f->durable->held = true;
+	f->work.by_id = f->order.by_id;
 	cop_err err = cop_forget_plan_new(&whom, &f->work.plan);
 	uint64_t next = f->durable->journal == NULL ? 1 : cop_journaler_next(f->durable->journal);
 	if (err == COP_OK && f->durable->journal != NULL)
@@ -168,6 +197,8 @@ static cop_err end_waiting(cop_forgetting *f, cop_model_slot *slot)
 	size_t ended = err == COP_OK ? cop_model_forget(slot->model, ids, count, f->durable->time) : 0;
 	cop_mem_free(ids);
 	f->report.waiting += ended;
+	if (err == COP_OK && (ended > 0 || cop_forget_work_is_of(&f->work, slot->stored)))
+		err = cop_model_slot_drop_names(slot); /* they may tell whose they were */
 	if (ended == 0)
 		return err;
 	cop_wire_record record = {
@@ -193,8 +224,6 @@ static void fill_report(cop_forgetting *f)
 	f->report.models = count;
 	for (size_t i = 0; i < count && i < COP_FORGETTING_MODELS; i++)
 		f->report.of[i] = models[i];
-	for (size_t i = 0; i < f->durable->models.parked_count; i++)
-		f->report.parked += !f->durable->models.parked[i].refit;
 }
 
 static cop_err hear(cop_forgetting *f)
@@ -222,7 +251,7 @@ static void end_scan(cop_forgetting *f)
 		err = hear(f); /* the record of those that waited */
 	listen(f, false);
 	fill_report(f);
-	f->work.first = cop_forget_first(f->work.plan);
+	f->work.first = f->work.clean = cop_forget_first(f->work.plan);
 	bool recorded = err == COP_OK && f->durable->journal != NULL && f->work.first > 0;
 	if (recorded)
 		err = cop_journaler_roll(f->durable->journal, &why);
@@ -273,7 +302,7 @@ static void end_learn(cop_forgetting *f)
 	if (unfit || !f->work.relearned) {
 		listen(f, false);
 		cop_forget_work_drop_models(&f->work);
-		f->report.why = unfit ? "records" : "start";
+		f->report.why = unfit ? "records" : f->work.lack;
 		save(f);
 		return;
 	}
@@ -285,9 +314,7 @@ static void turn_learn(cop_forgetting *f)
 {
 	if (!cop_job_is_busy(&f->work.job)) {
 		end_learn(f);
-	} else if (!cop_healing_stands(f->durable)) {
-		fail(f, "the journal is broken");
-	} else if (atomic_load(&f->work.near) && atomic_load(&f->work.stop) == 0) {
+	} else if (journal_stands(f) && atomic_load(&f->work.near) && atomic_load(&f->work.stop) == 0) {
 		listen(f, true);
 		atomic_store(&f->work.stop, cop_journaler_next(f->durable->journal));
 	}
@@ -344,19 +371,59 @@ static void catch_up(cop_forgetting *f)
 			err = cop_forget_work_apply(&f->work, &record);
 		more = more && err == COP_OK;
 	}
-	if (err == COP_ESHAPE)
+	if (err == COP_ESHAPE) {
+		listen(f, false);
 		learn(f);
-	else if (err != COP_OK || !cop_healing_stands(f->durable))
+	} else if (err != COP_OK) {
 		fail_of(f, err, &f->work.why);
-	else if (f->taken == f->heard.length)
+	} else if (journal_stands(f) && f->taken == f->heard.length) {
 		take_places(f);
+	}
 }
 
 /* ---- save and erase ---- */
 
+/* The same of a model that is not served. */
+static cop_err end_parked(cop_forgetting *f, cop_parked *parked)
+{
+	size_t count = 0, ended = 0;
+	cop_event_id *ids = NULL;
+	const bool is_of = cop_forget_work_is_of(&f->work, parked->stored);
+	cop_err err = cop_forget_ids(f->work.plan, parked->stored, &ids, &count);
+	if (err == COP_OK && (is_of || count > 0))
+		err = cop_model_parked_forget(parked, ids, count, is_of, f->durable->time, &ended);
+	cop_mem_free(ids);
+	f->report.waiting += ended;
+	f->report.parked += is_of || ended > 0;
+	if (ended > 0 && f->work.by_id) /* it may have waited since before the journal's first record */
+		f->work.clean = 0;
+	return err;
+}
+
+static cop_err end_all_parked(cop_forgetting *f, cop_diag *why)
+{
+	cop_model_table *models = &f->durable->models;
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < models->parked_count && err == COP_OK; i++) {
+		if (models->parked[i].refit)
+			continue;
+		err = end_parked(f, &models->parked[i]);
+		if (err != COP_OK)
+			cop_diag_message(
+			        why, "model %s, which is not served: %s", models->parked[i].stored, cop_err_text(err));
+	}
+	return err;
+}
+
 static void save(cop_forgetting *f)
 {
 	const cop_durability *durable = f->durable;
+	cop_diag why = { 0 };
+	cop_err err = end_all_parked(f, &why);
+	if (err != COP_OK) {
+		fail_of(f, err, &why);
+		return;
+	}
 	f->state = COP_FORGETTING_SAVE;
 	f->saved_from = durable->journal == NULL ? 0 : cop_journaler_next(durable->journal);
 	f->sequence = durable->checkpoint.highest + durable->checkpoint.job.started; /* one under way is of before */
@@ -389,7 +456,9 @@ static void tell(const cop_forgetting *f)
 	        r->seconds);
 	if (r->parked > 0)
 		cop_log_line(f->durable->log, COP_LOG_WARNING, "forget_parked",
-		        "models=%" PRIu64 " reason=\"not served, so their saved state stays as it is\"", r->parked);
+		        "models=%" PRIu64
+		        " reason=\"not served, so what they learned of theirs stays part of their sums\"",
+		        r->parked);
 }
 
 static void end_order(cop_forgetting *f, double now)
@@ -404,7 +473,7 @@ static void end_order(cop_forgetting *f, double now)
 		fail_of(f, err, &why);
 		return;
 	}
-	cop_checkpoint_removed_since(&f->durable->checkpoint, f->work.first);
+	cop_checkpoint_removed_since(&f->durable->checkpoint, f->work.clean);
 	f->report.records = f->work.erased.records;
 	f->report.segments = f->work.erased.segments;
 	f->report.checkpoints = f->work.removed;
@@ -440,7 +509,9 @@ void cop_forgetting_turn(cop_forgetting *f, double now)
 	case COP_FORGETTING_STATES:
 		break;
 	case COP_FORGETTING_PAUSE:
-		if (now >= f->next)
+		if (now >= f->next && f->unread)
+			look_for_order(f);
+		else if (now >= f->next)
 			begin(f, now);
 		break;
 	case COP_FORGETTING_SCAN:

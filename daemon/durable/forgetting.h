@@ -46,11 +46,11 @@ typedef struct cop_forgetting_report {
 	cop_forget_model of[COP_FORGETTING_MODELS];
 	uint64_t waiting; /* decisions that waited, and were ended */
 	bool relearned;   /* the models were learned again; false: there was nothing, or see why */
-	const char *why;  /* why they were not: "nothing", "journal", "start", "records"; NULL: they were */
+	const char *why;  /* why they were not: "nothing", "journal", "start", "gap", "records"; NULL: they were */
 	uint64_t from;    /* record that learning began with */
 	uint64_t records; /* erased, or with less in them */
 	uint64_t segments, checkpoints;
-	uint64_t parked; /* models that are not served, whose saved state stays as it is */
+	uint64_t parked; /* models that are not served and had something: what they learned stays */
 	double seconds;
 } cop_forgetting_report;
 
@@ -60,6 +60,7 @@ typedef struct cop_forgetting {
 	cop_forgetting_state state;
 	cop_forget_order order;
 	size_t waiting; /* orders, with this one */
+	bool unread;    /* it could not be read */
 	unsigned unfit; /* times that the journal's records did not fit the models */
 	uint64_t last_number;
 	cop_forget_work work;

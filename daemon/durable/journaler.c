@@ -125,7 +125,7 @@ void cop_journaler_set_models(cop_journaler *j, const cop_config *config)
 	if (j == NULL)
 		return;
 	cop_bytes_init(&models);
-	(void)cop_model_set_put(config, &models);
+	(void)cop_model_set_put(config, NULL, &models);
 	if (models.err == COP_OK && j->writer != NULL)
 		models.err = cop_journal_writer_set_models(j->writer, models.data, models.length);
 	if (models.err != COP_OK) {

@@ -1,5 +1,5 @@
-/* A pure translation of settings into the terms of the wire: nothing here depends on a model's state, so the set of a
- * configuration is always the same bytes. What does not fit into a journal header is counted and left out. */
+/* A pure translation of settings into the terms of the wire: without notes nothing depends on a model's state, so the set
+ * of a configuration is always the same bytes. What does not fit into a journal header is counted and left out. */
 #include "daemon/models/model_set.h"
 
 #include <string.h>
@@ -50,7 +50,26 @@ static cop_wire_model describe(const cop_config_model *config)
 	};
 }
 
-size_t cop_model_set_put(const cop_config *config, cop_bytes *bytes)
+static bool listed(const char *const *names, const char *name)
+{
+	for (; names != NULL && *names != NULL; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+static void note(const cop_config_model *config, const cop_model_set_notes *notes, cop_wire_model *model)
+{
+	const cop_model_slot *slot = NULL;
+	for (size_t i = 0; i < notes->models->count && slot == NULL; i++)
+		if (strcmp(notes->models->items[i]->stored, config->stored) == 0)
+			slot = notes->models->items[i];
+	model->apart = notes->apart || listed(notes->reset, config->name);
+	model->has_began = slot != NULL && slot->has_began;
+	model->began = model->has_began ? slot->began : 0;
+}
+
+size_t cop_model_set_put(const cop_config *config, const cop_model_set_notes *notes, cop_bytes *bytes)
 {
 	size_t count = config->model_count;
 	cop_wire_model *models = cop_mem_alloc(count, sizeof *models);
@@ -60,6 +79,8 @@ size_t cop_model_set_put(const cop_config *config, cop_bytes *bytes)
 	}
 	for (size_t i = 0; i < count; i++)
 		models[i] = describe(&config->models[i]);
+	for (size_t i = 0; i < count && notes != NULL; i++)
+		note(&config->models[i], notes, &models[i]);
 	size_t put = cop_wire_models_put(bytes, models, count, COP_JOURNAL_MODEL_SET_MAX);
 	cop_mem_free(models);
 	return count - put;

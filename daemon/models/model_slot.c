@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "daemon/models/apprentice_body.h"
 #include "online/model_names.h"
@@ -189,6 +190,15 @@ static cop_place_names *place_names(const cop_model_slot *slot)
 bool cop_model_slot_place_name(const cop_model_slot *slot, size_t place, char *out, size_t size)
 {
 	return cop_place_names_text(place_names(slot), place, out, size) > 0;
+}
+
+cop_err cop_model_slot_drop_names(cop_model_slot *slot)
+{
+	cop_feature_space *space = slot->shape.naming == NULL ? NULL : slot->shape.naming->space;
+	if (place_names(slot) == NULL)
+		return COP_OK;
+	cop_err err = cop_feature_space_keep_names(space, 0);
+	return err == COP_OK ? cop_feature_space_keep_names(space, slot->config->names_bytes) : err;
 }
 
 void cop_model_slot_insist_on_names(cop_model_slot *slot, bool on)
@@ -460,6 +470,8 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 {
 	size_t arms = slot->counted_arms < from->counted_arms ? slot->counted_arms : from->counted_arms;
 	slot->restored = from->restored;
+	slot->has_began = from->has_began;
+	slot->began = from->began;
 	slot->shape.least_mask = from->shape.least_mask != 0 ? from->shape.least_mask : from->shape.arms;
 	slot->contexts = from->contexts;
 	slot->feedback = from->feedback;
@@ -514,6 +526,8 @@ cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, c
 	if (err == COP_OK)
 		err = take_names(slot, file->data, file->length, &why);
 	cop_refit_state_sync(&slot->refit, slot->model);
+	slot->has_began = err == COP_OK;
+	slot->began = cop_crc32c(0, file->data, file->length);
 	if (err != COP_OK)
 		cop_diag_of(diag, path, "model \"%s\": start_from: %s", slot->name, reason_of(&why, err));
 	else

@@ -43,6 +43,8 @@ typedef struct cop_model_slot {
 	const cop_config_model *config;       /* kept; renewed by cop_model_slot_reconfigure */
 	cop_model *model;
 	bool restored;        /* its state comes from a checkpoint */
+	bool has_began;       /* its state comes from the saved model that it is configured to begin as, */
+	uint32_t began;       /* whose file has this CRC-32C */
 	bool heir;            /* its state is another slot's yet, which it is to follow */
 	cop_wire_shape shape; /* its naming is owned; its arm_names are NULL or those below */
 	cop_name_table arm_names;
@@ -122,6 +124,8 @@ void cop_model_slot_sums(const cop_model_slot *slot, cop_timeline_sums *sums);
  * goes on from a checkpoint, which would look like a jump: the metrics' begin here, and the timeline too. */
 void cop_model_slot_begin(cop_model_slot *slot, double now);
 
+/* What places of a sparse model are called is not known any more, until it comes again. COP_ENOMEM. */
+COP_CHECK cop_err cop_model_slot_drop_names(cop_model_slot *slot);
 /* Name of a feature of the context, "NAMESPACE^FEATURE" or configured; NULL: it has none. Until the next naming. */
 const char *cop_model_slot_feature_name(const cop_model_slot *slot, size_t index);
 /* Names of a place of a sparse model into out (size bytes), "NAMESPACE^FEATURE", of several "A | B"; false: none. */

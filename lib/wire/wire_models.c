@@ -29,12 +29,14 @@ enum {
 	WINDOW,
 	DEFAULT,
 	NAMED,
+	APART,
+	BEGAN,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "name", "learner", "features", "bits", "max_nonzeros", "arms",
 	"max_candidates", "candidate_features", "losses", "loss_range", "value_range", "delta", "reward",
-	"reward_window", "default_loss", "named" };
+	"reward_window", "default_loss", "named", "apart", "began" };
 
 static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum", "first" };
 
@@ -94,6 +96,15 @@ static void put_named(cop_bytes *bytes, const cop_named_losses *losses)
 	}
 }
 
+/* What a record has of it beside. */
+static void put_notes(cop_bytes *bytes, const cop_wire_model *model)
+{
+	if (model->apart)
+		cop_wire_put_key_bool(bytes, names[APART], true);
+	if (model->has_began)
+		cop_wire_put_key_unsigned(bytes, names[BEGAN], model->began);
+}
+
 static void put_model(cop_bytes *bytes, const cop_wire_model *model)
 {
 	size_t map = cop_wire_put_map_open(bytes);
@@ -111,6 +122,7 @@ static void put_model(cop_bytes *bytes, const cop_wire_model *model)
 		cop_wire_put_key_double(bytes, names[DEFAULT], model->default_loss);
 	if (model->named.put != NULL)
 		put_named(bytes, model->named.put);
+	put_notes(bytes, model);
 	cop_wire_put_map_close(bytes, map);
 }
 
@@ -166,6 +178,15 @@ static cop_err read_small(cop_wire_cursor *cursor, uint64_t most, unsigned *out)
 	size_t word = 0;
 	cop_err err = read_count(cursor, 1, most, &word);
 	*out = (unsigned)word;
+	return err;
+}
+
+static cop_err read_began(cop_wire_cursor *cursor, cop_wire_model *out)
+{
+	size_t word = 0;
+	cop_err err = read_count(cursor, 0, UINT32_MAX, &word);
+	out->has_began = true;
+	out->began = (uint32_t)word;
 	return err;
 }
 
@@ -275,6 +296,10 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, cop_wire_mode
 		return read_positive(cursor, &out->reward_window);
 	case NAMED:
 		return read_named(cursor, &out->named);
+	case APART:
+		return cop_wire_cursor_bool(cursor, &out->apart);
+	case BEGAN:
+		return read_began(cursor, out);
 	default:
 		out->has_default_loss = true;
 		return cop_wire_cursor_double(cursor, &out->default_loss);

@@ -46,6 +46,9 @@ typedef struct cop_wire_model {
 	bool has_default_loss;
 	double default_loss;
 	cop_wire_model_losses named; /* count 0: losses have no names */
+	bool apart;                  /* in a record: the model is not what the records before lead to */
+	bool has_began;              /* in a record: it began as a saved model, */
+	uint32_t began;              /* whose file has this CRC-32C */
 } cop_wire_model;
 
 /* Appends the set, as many models from the first on as fit into `room` bytes (at least 64); returns how many those are.

@@ -492,6 +492,8 @@ static void fuzz_models(const uint8_t *data, size_t size)
 		cop_wire_model back;
 		check(cop_wire_models_next(&set, &back, &fault) == COP_OK);
 		check(cop_wire_models_same_shape(&models[i], &back) && back.reward == models[i].reward);
+		check(models[i].apart == back.apart && models[i].has_began == back.has_began &&
+		        models[i].began == back.began);
 	}
 	cop_bytes_fini(&bytes);
 }

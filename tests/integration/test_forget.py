@@ -310,3 +310,193 @@ def test_wrong_orders(daemon, body, expected):
     client.send("forget", "", {"unit": "a"})
     assert client.receive()[1]["code"] == "forbidden"
     assert one.client().status()["forget"] == {"state": "nothing", "orders": 0, "done": 0, "failed": 0}
+
+
+KEEP_MANY = section("checkpoint", {"every": "1h", "keep": 9}) + section("journal", {"sync": "never"})
+KEEP_ONE = section("checkpoint", {"every": "1h", "keep": 1}) + section("journal", {"sync": "never"})
+NO_JOURNAL = section("checkpoint", {"every": "1h", "keep": 1}) + section("journal", {"enabled": False})
+
+
+def order(one, *words):
+    """Gives the order alone."""
+    return forget(one, "--no-wait", *words)
+
+
+def is_gap(one, decisions):
+    """What was learned stays where the journal does not lead to it; records go all the same."""
+    done = forget(one, "tom")
+    assert (done["relearned"], done["why"]) == (False, "gap")
+    assert one.client().model()["decisions"] == decisions
+    assert traces(one.state, [b"tom"]) == []
+    one.kill()
+    one.start()
+    assert one.client().model()["decisions"] == decisions
+    # From here on it is as ever.
+    visit(one.client(), "tom", 3001, "m")
+    assert forget(one, "tom")["relearned"]
+
+
+def test_model_that_was_reset_at_a_start_is_not_what_it_was_before(daemon):
+    one = daemon(ENSEMBLE + KEEP_MANY)
+    live(one.client(), 0, 40, "m")
+    one.stop()
+    one.start("--reset", "m")
+    live(one.client(), 40, 60, "m", tom=0)
+    is_gap(one, 20)
+
+
+def test_reset_of_another_model_is_nothing_to_this_one(daemon):
+    one = daemon(ENSEMBLE + DGT + KEEP_MANY)
+    live(one.client(), 0, 40, "md")
+    one.stop()
+    one.start("--reset", "d")
+    live(one.client(), 40, 60, "m", tom=0)
+    assert forget(one, "tom", "m")["relearned"] and one.client().model()["decisions"] == 52
+
+
+@pytest.mark.parametrize("keep", [1, 9])
+def test_what_was_learned_while_there_was_no_journal_stays(daemon, keep):
+    one = daemon(ENSEMBLE + NO_JOURNAL)
+    live(one.client(), 0, 40, "m", tom=0)
+    one.stop()
+    one.write_config(ENSEMBLE + (KEEP_ONE if keep == 1 else KEEP_MANY))
+    one.start()
+    live(one.client(), 40, 60, "m")
+    one.client().ok("checkpoint")
+    if keep == 1:
+        is_gap(one, 60)
+    else:
+        assert forget(one, "tom")["relearned"] and one.client().model()["decisions"] == 56
+
+
+def test_segment_that_was_lost_while_it_was_written(daemon):
+    """What it had is in a checkpoint alone."""
+    one = daemon(ENSEMBLE + KEEP_MANY)
+    live(one.client(), 0, 40, "m")
+    one.restart()
+    live(one.client(), 40, 80, "m", tom=0)
+    max((one.state / "journal").glob("*.journal")).unlink()
+    one.logged("journal_healed")
+    live(one.client(), 80, 100, "m", tom=0)
+    is_gap(one, 100)
+
+
+def test_segment_that_is_missing_between_others(daemon):
+    one = daemon(SPARSE.replace('"s"', '"m"') + KEEP_MANY)
+    client = one.client()
+    for first, tom in ((0, 5), (40, 0), (80, 0)):
+        for i in range(first, first + 40):
+            who = "tom" if tom and i % tom == 3 else f"p{i % 7}"
+            one.client().ok("decide", "m", {"id": f"m-{who}-{i}", "unit": who, "x": {f"user={who}": 1, "age": 0.5}})
+        one.restart()
+    client = one.client()
+    assert traces(one.state, [b"user=tom"])
+    sorted((one.state / "journal").glob("*.journal"))[1].unlink()
+    done = forget(one, "tom")
+    assert (done["relearned"], done["why"]) == (False, "gap")
+    assert client.model()["decisions"] == 120 and traces(one.state, [b"tom"]) == []
+
+
+@pytest.mark.parametrize("now", ["same", "other", "gone"])
+def test_saved_model_that_it_began_as(daemon, tmp_path, now):
+    """From the journal's beginning on it is learned again over the same saved model, not over one of the same path."""
+    one = daemon(ENSEMBLE)
+    saved = []
+    for first in (0, 40):
+        live(one.client(), first, first + 40, "m", tom=0)
+        one.restart()
+        body = newest(one.state).read_bytes()[28:]
+        saved += [p[4 + p[0] :] for name, p in sections(body) if name == "model"]
+    base = tmp_path / "base"
+    base.write_bytes(saved[0])
+    two = daemon(model("m", start_from=str(base)) + KEEP_ONE)
+    live(two.client(), 80, 120, "m")
+    two.client().ok("checkpoint")
+    if now == "other":
+        base.write_bytes(saved[1])
+    elif now == "gone":
+        base.unlink()
+    done = forget(two, "tom")
+    assert done["relearned"] == (now == "same") and traces(two.state, [b"tom", SECRET]) == []
+    assert done.get("why") == {"same": None, "other": "gap", "gone": "start"}[now]
+    assert two.client().model()["decisions"] == 80 - 8 * (now == "same")
+
+
+@pytest.mark.parametrize("rule", ["earliest", "sum"])
+def test_decision_that_waits_since_before_the_journal(daemon, rule):
+    small = section("checkpoint", {"every": "1h", "keep": 2}) + section(
+        "journal", {"sync": "never", "segment": "64KiB", "keep": "64KiB"})
+    one = daemon(model("m", reward=rule) + small)
+    client = one.client()
+    client.ok("decide", "m", {"id": "secret-id", "x": [0.123456, 0.2, 0.3]})
+    live(client, 0, 1500, "m", tom=0)
+    for _ in range(3):
+        client.ok("checkpoint")
+    wait_for(lambda: not [1 for name, _ in traces(one.state, [b"secret-id"]) if "journal" in name], "its record to go")
+    live(client, 1500, 1550, "m", tom=0)
+    client.feedback("m", "secret-id", 0.5)
+    assert forget(one, "--id", "secret-id")["relearned"]
+    assert traces(one.state, [b"secret-id", SECRET]) == []
+    assert client.feedback("m", "secret-id", 0.5) == "late"
+    state = client.model()
+    one.kill()
+    one.start()
+    assert one.client().model() == state
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_model_that_is_not_served_keeps_nothing_that_can_be_read(daemon, by_id):
+    one = daemon(ENSEMBLE + DGT + SPARSE + DISK)
+    client = one.client()
+    live(client, 0, 40, "mds")
+    pending = {n: client.model(n)["pending"] for n in "ds"}
+    one.write_config(ENSEMBLE + DISK)
+    client.ok("reload")
+    assert traces(one.state, [b"tom", SECRET])
+    if by_id:
+        done = forget(one, "--id", "d-tom-8")
+        assert (done["parked"], done["waiting"]) == (1, 1) and traces(one.state, [b"d-tom-8"]) == []
+        return
+    done = forget(one, "tom")
+    assert (done["parked"], done["waiting"]) == (2, 6) and one.logged("forget_parked")
+    assert traces(one.state, [b"tom", SECRET]) == []
+    one.write_config(ENSEMBLE + DGT + SPARSE + DISK)
+    client.ok("reload")
+    for n in "ds":
+        assert client.model(n)["pending"] == pending[n] - 2 and client.model(n)["decisions"] == 40
+        assert client.feedback(n, f"{n}-tom-8", 0.5) == "late" and client.feedback(n, f"{n}-p4-4", 0.5) == "applied"
+    one.kill()
+    one.start()
+    assert one.client().feedback("d", "d-p5-12", 0.5) == "applied"
+
+
+def test_order_that_cannot_be_read_holds_up_the_others(daemon):
+    one = daemon(ENSEMBLE + DISK)
+    live(one.client(), 0, 40, "m")
+    one.stop()
+    wrong = one.state / "forget.00000000000000000001.checkpoint"
+    wrong.write_bytes(b"xxx")
+    left = one.state / "forget.00000000000000000007.checkpoint.tmp"
+    left.write_bytes(b"tom")
+    one.start()
+    assert not left.exists()
+    given = order(one, "tom")
+    assert (given["order"], given["done"]) == (2, False) and wrong.name in given["reason"]
+    wrong.unlink()
+    one.restart()
+    wait_for(lambda: one.client().status()["forget"]["orders"] == 0, "the order to be carried out")
+    assert traces(one.state, [b"tom", SECRET]) == []
+
+
+def test_order_waits_while_the_journal_is_off_and_its_segments_are_there(daemon):
+    one = daemon(ENSEMBLE + KEEP_ONE)
+    live(one.client(), 0, 40, "m")
+    one.stop()
+    one.write_config(ENSEMBLE + NO_JOURNAL)
+    one.start()
+    assert not order(one, "tom")["done"]
+    one.logged("the journal is off")
+    one.write_config(ENSEMBLE + KEEP_ONE)
+    one.restart()
+    wait_for(lambda: one.client().status()["forget"]["orders"] == 0, "the order to be carried out")
+    assert traces(one.state, [b"tom", SECRET]) == []

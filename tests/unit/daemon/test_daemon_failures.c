@@ -109,7 +109,7 @@ static cop_err put_model_set(void *context, cop_diag *diag)
 	(void)context;
 	(void)diag;
 	cop_bytes_init(&bytes);
-	size_t count = cop_model_set_put(config, &bytes);
+	size_t count = cop_model_set_put(config, NULL, &bytes);
 	cop_err err = bytes.err;
 	assert_true(err != COP_OK || count == 0); /* left out */
 	cop_bytes_fini(&bytes);

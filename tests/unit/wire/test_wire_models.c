@@ -49,6 +49,9 @@ static void check_same(const cop_wire_model *a, const cop_wire_model *b)
 	assert_int_equal(a->reward, b->reward);
 	assert_true(a->reward_window == b->reward_window);
 	assert_int_equal(a->has_default_loss, b->has_default_loss);
+	assert_int_equal(a->apart, b->apart);
+	assert_int_equal(a->has_began, b->has_began);
+	assert_int_equal(a->began, b->began);
 	assert_true(a->default_loss == b->default_loss);
 	assert_int_equal(b->named.count, a->named.put == NULL ? 0 : a->named.put->weights.count);
 	cop_named_losses named;
@@ -71,6 +74,8 @@ static void test_models_of_every_kind_come_back(void **state)
 	assert_null(cop_named_losses_add_weight(&losses.weights, "revenue"));
 	assert_null(cop_named_losses_add_range(&losses.ranges, "revenue=-2:50"));
 	both[0].named.put = &losses;
+	both[0].apart = both[1].has_began = true;
+	both[1].began = UINT32_MAX;
 	cop_wire_models set;
 	cop_wire_model model;
 	cop_wire_fault fault;

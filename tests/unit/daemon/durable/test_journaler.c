@@ -294,7 +294,7 @@ static void test_segments_have_the_models_that_were_set(void **state)
 		assert_int_equal(put(j, 1), round + 1);
 		assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
 		cop_bytes_clear(&expected);
-		assert_int_equal(cop_model_set_put(config, &expected), 0);
+		assert_int_equal(cop_model_set_put(config, NULL, &expected), 0);
 		assert_int_equal(cop_journal_reader_open(folder, round + 1, true, &reader, NULL), COP_OK);
 		assert_int_equal(cop_journal_next(reader, &record, NULL), COP_OK);
 		const uint8_t *models = cop_journal_reader_model_set(reader, &length);
