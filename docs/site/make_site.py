@@ -149,7 +149,7 @@ def whole(page, sections, frame):
 
 
 def plain(text):
-    text = re.sub(r"</?(?:a|code|em|i|strong)\b[^>]*>", "", text)
+    text = re.sub(r"</?(?:a|code|em|i|strong|wbr)\b[^>]*>", "", text)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 

@@ -81,11 +81,17 @@ def flat(tokens):
             for one in [(token["level"], token["id"], html.unescape(token["name"])), *flat(token["children"])]]
 
 
+def _table(match):
+    """A table that scrolls; long names in it may be divided behind an underscore."""
+    divided = re.sub(r"<code>[^<]*</code>", lambda code: code[0].replace("_", "_<wbr>"), match[1])
+    return f'<div class="wide" tabindex="0"><table>{divided}</table></div>'
+
+
 def to_html(text):
     """(HTML, [(level, anchor, text)] of its headings)"""
     maker = markdown.Markdown(extensions=["tables", "fenced_code", "sane_lists", TocExtension(slugify=anchor)])
     made = re.sub(r"<(img|br|hr)\b([^>]*?) ?/>", r"<\1\2>", maker.convert(written(text)).replace(BAR, "|"))
-    made = re.sub(r"<table>(.*?)</table>", r'<div class="wide" tabindex="0"><table>\1</table></div>', made, flags=re.S)
+    made = re.sub(r"<table>(.*?)</table>", _table, made, flags=re.S)
     return made.replace("<pre>", '<pre tabindex="0">'), flat(maker.toc_tokens)
 
 

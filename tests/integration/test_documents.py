@@ -214,3 +214,20 @@ def reader(daemon, tmp_path):
 @pytest.mark.parametrize("path", [path for path in RUN if commands(path)], ids=lambda path: path.stem)
 def test_blocks_of_commands_run(path, reader):
     reader(path)
+
+
+# ---- incidents
+
+
+def rows_of(path):
+    """[cells] of all tables of a document."""
+    return [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in path.read_text().splitlines() if line.startswith("| `")]
+
+
+def test_every_warning_and_error_has_its_row_of_what_to_do():
+    events = {name for cells in rows_of(ROOT / "docs/reference/events.md") if re.search("warning|error", cells[1])
+              for name in re.findall(r"`(\w+)`", cells[0])}
+    rows = rows_of(ROOT / "docs/how-to/incidents.md")
+    told = [name for cells in rows for name in re.findall(r"`([a-z_]+)`", cells[0])]
+    assert len(events) > 40 and set(told) == events and len(told) == len(set(told))
+    assert all(len(cells) == 3 and all(cells) for cells in rows)

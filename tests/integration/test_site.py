@@ -38,7 +38,7 @@ def site(tmp_path_factory):
 class Reader(html.parser.HTMLParser):
     """Anchors, links and what is loaded, of one page; elements that are not closed in order are counted."""
 
-    EMPTY = {"meta", "link", "img", "input", "br", "hr"}
+    EMPTY = {"meta", "link", "img", "input", "br", "hr", "wbr"}
 
     def __init__(self, text):
         super().__init__()
