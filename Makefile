@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
 TESTS ?= all
 
-.PHONY: all build build-tests demo site test ports torture mutate bench traffic log-widths paper-tables sbom format check-format clean
+.PHONY: all build build-tests demo site test ports ship torture mutate bench traffic log-widths paper-tables sbom format check-format clean
 
 all: build
 
@@ -50,6 +50,11 @@ build-tests:
 ports:
 	tools/install-deps ports
 	tests/ports/other_systems
+
+# Debian packages made and tried in bare roots of Debian 12 and 13 (as root): SHIP="--small"; tests/ports/ship --help
+ship:
+	tools/install-deps ports
+	tests/ports/ship $(SHIP)
 
 # The long form of the tests of faults: thousands of kills, every byte, every call.
 torture: build-tests

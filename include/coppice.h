@@ -29,7 +29,7 @@
  * threads, has no global state, prints nothing, reads neither clock nor environment, and opens the files alone that the
  * caller names. (A defect of the library that its own checks find ends the program with a line on standard error.)
  *
- * Compatibility. Within one soname (libcoppice.so.0) a program that was built with a version runs with every later one:
+ * Compatibility. Within one soname (libcoppice.so.1) a program that was built with a version runs with every later one:
  * functions keep their meaning, structures their layout, enumerations their numbers. A new minor version may add
  * functions, numbers at the end of enumerations, options of models, and keys in JSON texts; a new patch version
  * only repairs. Model files of every version since 0.1.0 are read; files of newer versions are refused. What a model

@@ -21,7 +21,7 @@
  * *message (NULL: not wanted) has the reason, "CODE: ..." for an error of the daemon's.
  *
  * Names, ids, rows, results and messages are those of coppice.h, of which this header needs the types alone. Ownership and
- * compatibility are as stated there, for the soname libcoppice-client.so.0.
+ * compatibility are as stated there, for the soname libcoppice-client.so.1.
  *
  * Threads. A client may be used by any number of threads at once; it has one of its own. A publisher or subscriber by
  * one thread at a time. */

@@ -99,9 +99,9 @@ def test_soname_and_version(prefix, name):
     version = re.search(r'#define COPPICE_VERSION +"(.*)"', (ROOT / "include/coppice.h").read_text())[1]
     shared = library(prefix, f"lib{name}.so")
     assert shared.resolve().name == f"lib{name}.so.{version}"
-    assert (shared.parent / f"lib{name}.so.0").resolve() == shared.resolve()
+    assert (shared.parent / f"lib{name}.so.1").resolve() == shared.resolve()
     dynamic = subprocess.run(["readelf", "-d", shared], capture_output=True, text=True, check=True).stdout
-    assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == [f"lib{name}.so.0"]
+    assert re.findall(r"SONAME.*\[(.*)\]", dynamic) == [f"lib{name}.so.1"]
     assert flags(prefix, "--modversion", name=name) == [version]
 
 
@@ -115,7 +115,7 @@ def test_nothing_internal_is_installed(prefix):
 def test_decide_learns(prefix, tmp_path, language, static):
     program = build(prefix, ROOT / "examples/decide.c", tmp_path / "decide", language, static)
     needed = subprocess.run(["readelf", "-d", program], capture_output=True, text=True, check=True).stdout
-    assert ("libcoppice.so.0" in needed) != static
+    assert ("libcoppice.so.1" in needed) != static
     out = run(prefix, program, "3000", "7").stdout
     assert run(prefix, program, "3000", "7").stdout == out
     losses = [float(loss) for loss in re.findall(r"visitors: average loss ([\d.]+)", out)]

@@ -14,14 +14,19 @@ from test_refit import TRAP, ended, refit_model, refit_of, teach
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "systemd" / "coppiced.service"
+INSTANCE = "coppiced@.service"  # made by the build
 
 needs_analyze = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 
 
-def settings():
-    """Every assignment of the unit, in order."""
-    lines = UNIT.read_text().splitlines()
+def settings(unit=UNIT):
+    """Every assignment of a unit, in order."""
+    lines = unit.read_text().splitlines()
     return [tuple(line.split("=", 1)) for line in lines if re.match(r"[A-Za-z]+=", line)]
+
+
+def built(name):
+    return Path(program("COPPICED")).resolve().parent / name
 
 
 def value(key):
@@ -31,12 +36,24 @@ def value(key):
 
 
 @needs_analyze
-def test_unit_verified_prints_nothing(tmp_path):
+@pytest.mark.parametrize("name", ["coppiced.service", "coppiced@shop.service"])
+def test_unit_verified_prints_nothing(name, tmp_path):
     # Unknown keys do not change the exit status, so the output must be empty. The programs need not be installed here.
-    unit = tmp_path / UNIT.name
-    unit.write_text(re.sub(r"/usr/bin/copp\w+", "/bin/true", UNIT.read_text()))
+    unit = tmp_path / name
+    unit.write_text(re.sub(r"(/\w+)+/bin/copp\w+", "/bin/true", built(name.replace("shop", "")).read_text()))
     run = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
+
+
+def test_instance_is_the_unit_with_folders_of_its_own():
+    unit, instance = settings(built(UNIT.name)), settings(built(INSTANCE))
+    assert [key for key, _ in unit] == [key for key, _ in instance]
+    other = {key: text for (key, text), before in zip(instance, unit) if (key, text) != before}
+    folders = {"StateDirectory": "coppice@%i", "RuntimeDirectory": "coppice@%i", "WorkingDirectory": "/var/lib/coppice@%i"}
+    assert folders.items() <= other.items()
+    assert other.keys() - folders.keys() == {"Description", "ExecStart", "ExecReload"}
+    assert other["ExecStart"].endswith("/etc/coppice/%i.conf")
+    assert " ipc:///run/coppice@%i/admin.ipc " in other["ExecReload"]
 
 
 @needs_analyze
@@ -48,8 +65,9 @@ def test_unit_with_unknown_key_is_noticed(tmp_path):
 
 
 @needs_analyze
-def test_unit_exposure_is_at_most_1_5():
-    command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager", UNIT]
+@pytest.mark.parametrize("name", [UNIT.name, INSTANCE])
+def test_unit_exposure_is_at_most_1_5(name):
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager", built(name)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stdout.splitlines()[-1:]
 

@@ -63,6 +63,27 @@ bare_root_unpack() {
 		cp -L /etc/resolv.conf "$2/etc/resolv.conf"
 }
 
+# bare_root_keep SUITE ARCHIVE DIR PREPARE: a root that stays, with apt's lists of packages, unless it is there; PREPARE is
+# a command in it before these are read. It is made in another folder, so that it is whole when it is there.
+bare_root_keep() {
+	[ ! -d "$3" ] || return 0
+	bare_root_make "$1" "$2" && bare_root_unpack "$2" "$3.new" &&
+		bare_root_run "$3.new" sh -euc "$4; apt-get update -q" &&
+		rm -rf "$3.new.debs" && mkdir -p "$3.debs/partial" && mv "$3.new" "$3"
+}
+
+# bare_root_install DIR COMMAND: the packages that COMMAND prints, in a root that stays, which has them in /root/packages.
+bare_root_install() {
+	# shellcheck disable=SC2016 # expanded by the inner shell
+	bare_root_run "$1" sh -euc "{ $2
+		} >/root/wanted"'
+		! cmp -s /root/wanted /root/packages || exit 0
+		export DEBIAN_FRONTEND=noninteractive
+		apt-get install -y -q --no-install-recommends $(cat /root/wanted) >/root/install.log ||
+			{ tail -n 40 /root/install.log; exit 1; }
+		mv /root/wanted /root/packages'
+}
+
 # bare_root_run DIR COMMAND...: in the root, from /root, with a newcomer's environment. The folder that bare_root_source
 # names is there as /source, which cannot be written.
 bare_root_run() {
