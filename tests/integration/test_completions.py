@@ -137,6 +137,19 @@ def test_bash_completes_words(made, tmp_path, words, expected):
     assert set(bash(made, *words, cwd=tmp_path)) == expected
 
 
+@no_bash
+@pytest.mark.parametrize("command", ["ctl", "journal", "bench"])
+def test_verbs_are_those_that_the_program_expects(made, command):
+    wrong = subprocess.run([program("COPPICE"), command, "nothing", "x"], capture_output=True, text=True, timeout=DEADLINE)
+    assert wrong.returncode == 2
+    listed = re.search(r"expected (?:a verb: )?([a-z]+(?:, [a-z]+)*,? or [a-z]+)", wrong.stderr)
+    assert listed, wrong.stderr
+    verbs = set(re.split(r",? or |, ", listed[1]))
+    assert set(bash(made, "coppice", command, "")) == verbs
+    text = re.search(rf"^\t{command}\)\n(.*?)^\t\t;;$", (made / "zsh/_coppice").read_text(), re.M | re.S)[1]
+    assert all(re.search(rf"[( ]{verb}(?:\\:| |\))", text) for verb in verbs)
+
+
 class Shell:
     """An interactive shell on a terminal of its own."""
 
