@@ -13,7 +13,6 @@
 #include "daemon/durable/checkpoint.h"
 #include "store/journal_reader.h"
 #include "store/state_dir.h"
-#include "wire/wire_models.h"
 
 #define NEAR   20000 /* records of one round that are little */
 #define BREATH 1024  /* records between looks at cancel */
@@ -108,28 +107,13 @@ static bool is_theirs(const cop_forget_work *work, const cop_journal_record *rec
 	return cop_forget_work_is_of(work, stored);
 }
 
-/* Whether a model of theirs is from this configuration on what records do not lead to, or began as a saved model that is
- * another one by now. */
+/* Whether a model of theirs is no longer what records lead to. */
 static bool parts(cop_forget_work *work, const cop_journal_record *record)
 {
-	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
-	static const cop_wire_workspace no_workspace = { 0 };
-	cop_wire_record config;
-	cop_wire_models models;
-	cop_wire_model model;
-	if (cop_wire_record_decode(COP_WIRE_RECORD_CONFIG, record->body, record->length, &no_shape, &no_workspace,
-	            &config, NULL) != COP_OK ||
-	        cop_wire_models_open(&models, config.models, config.models_length, NULL) != COP_OK)
-		return false; /* recovery tells what is wrong */
-	while (cop_wire_models_next(&models, &model, NULL) == COP_OK) {
-		const cop_model_slot *slot = cop_model_table_find_stored(&work->models, model.name, model.name_length);
-		if (slot == NULL || !cop_forget_work_is_of(work, slot->stored))
-			continue;
-		if (model.apart && (record->sequence > work->from || !slot->restored))
+	for (size_t i = 0; i < work->models.count; i++)
+		if (cop_forget_work_is_of(work, work->models.items[i]->stored) &&
+		        cop_recovery_parts(work->models.items[i], record, record->sequence == work->from))
 			return true;
-		if (model.has_began && !slot->restored && !(slot->has_began && slot->began == model.began))
-			return true;
-	}
 	return false;
 }
 
@@ -143,7 +127,7 @@ cop_err cop_forget_work_apply(cop_forget_work *work, const cop_journal_record *r
 		cop_diag_message(&work->why, "the configuration changed");
 		return COP_ESHAPE;
 	}
-	if (record->type == COP_WIRE_RECORD_CONFIG && parts(work, record)) {
+	if (parts(work, record)) {
 		work->lack = "gap";
 		return COP_ENOTFOUND;
 	}

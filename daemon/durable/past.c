@@ -121,8 +121,17 @@ static cop_err apply(cop_past *past, const char *state_dir, const char *folder, 
 		        past->sequence, from);
 	if (err != COP_OK)
 		return err;
+	uint64_t next = from;
 	while ((err = cop_journal_next(reader, &raw, diag)) == COP_OK) {
 		find_slot(past); /* one that got further arms has another */
+		if (raw.sequence != next++ || cop_recovery_parts(past->slot, &raw, raw.sequence == from)) {
+			cop_diag_of(diag, folder,
+			        "what the model was like at record %" PRIu64 " is no longer known: at record %" PRIu64
+			        " it had learned, or lost, what no record has; a backup from between them may have it",
+			        past->sequence, raw.sequence);
+			err = COP_ENOTFOUND;
+			break;
+		}
 		if (raw.sequence == past->sequence)
 			cop_model_explain_applied(past->slot->model, true);
 		if (raw.type == COP_WIRE_RECORD_CONFIG || is_of(&raw, past->stored))
@@ -165,7 +174,8 @@ cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_questio
 	past->slot = NULL; /* what is restored may take its place */
 	if (err == COP_OK)
 		err = cop_checkpoint_restore_before(config->state_dir, past->sequence, &past->models, &mark, diag);
-	if (err == COP_OK && mark.journal_next == 0)
+	find_slot(past);
+	if (err == COP_OK && !past->slot->restored && past->slot->config->start_from_path != NULL)
 		err = cop_model_table_start_from(&past->models, NULL, &started, diag);
 	if (err == COP_OK)
 		err = apply(past, config->state_dir, folder, mark.journal_next == 0 ? 1 : mark.journal_next, diag);

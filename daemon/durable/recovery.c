@@ -126,6 +126,28 @@ cop_err cop_recovery_apply(cop_recovery *recovery, cop_model_table *set, const c
 	return err;
 }
 
+bool cop_recovery_parts(const cop_model_slot *slot, const cop_journal_record *raw, bool first)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	cop_wire_record record;
+	cop_wire_models models;
+	cop_wire_model model;
+	if (raw->type != COP_WIRE_RECORD_CONFIG ||
+	        cop_wire_record_decode(COP_WIRE_RECORD_CONFIG, raw->body, raw->length, &no_shape, &no_workspace,
+	                &record, NULL) != COP_OK ||
+	        cop_wire_models_open(&models, record.models, record.models_length, NULL) != COP_OK)
+		return false; /* applying it tells what is wrong */
+	while (cop_wire_models_next(&models, &model, NULL) == COP_OK) {
+		if (model.name_length != strlen(slot->stored) ||
+		        memcmp(model.name, slot->stored, model.name_length) != 0)
+			continue;
+		bool same = slot->has_began && slot->began == model.began;
+		return (model.apart && !(first && slot->restored)) || (model.has_began && !slot->restored && !same);
+	}
+	return false;
+}
+
 static cop_err refuse_record(const cop_recovery *recovery, const cop_journal_reader *reader,
         const cop_journal_record *raw, cop_err err, cop_diag *diag)
 {

@@ -85,6 +85,23 @@ def test_journal_that_begins_later_needs_a_checkpoint_from_before(daemon):
     assert "no decision 'm-20' of the model m" in err or "is no longer known" in err
 
 
+def test_models_that_are_not_what_records_lead_to_are_not_explained(daemon):
+    keep = section("checkpoint", {"keep": 1})
+    one = daemon(model() + keep + section("journal", {"enabled": False}))
+    live(one.client(), 0, 40, "m")
+    one.stop()
+    one.write_config(model() + keep)  # from here on there is a journal, of a model that knows more
+    one.start()
+    explained = live(one.client(), 40, 60, "m")
+    check(one, explained, ["m-50"])  # from the checkpoint of before
+    one.restart("--reset", "m")
+    explained |= live(one.client(), 60, 80, "m")
+    one.client().ok("checkpoint")
+    for id in ("m-50", "m-70"):
+        assert "no longer known" in past(one, "m", id, status=1)
+    check(one, live(one.client(), 80, 90, "m"), ["m-85"])
+
+
 def test_time_chooses_among_decisions_of_one_id(daemon):
     one = daemon(model(reward_window="1h"))
     client = one.client()
