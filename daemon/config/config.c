@@ -273,7 +273,7 @@ static cop_err parse(cop_config_reading *reading, const char *text, size_t lengt
 fail:
 	cop_config_free(config);
 	cop_bytes_fini(&reading->checkpoint);
-	(void)cfg_free(root);
+	cop_config_scan_free(root);
 	return err;
 }
 

@@ -4,10 +4,13 @@
  * Sections have no way to a caller's context in libconfuse's callbacks, hence `current`, set for the length of a parse.
  * libconfuse lets a later option or section replace or add to an earlier one of the same name: meet() refuses
  * it, called for values by the validation callback, for lists with their first value.
+ * Its lexer is one for the whole process, and cfg_free ends it; a lock is for that, since recovery reads recorded
+ * configurations on another thread than the loop's (daemon/durable/forget_work.c).
  * libconfuse takes the end of the file inside a section or comment for a good end; END_MARK, an option that is added
  * behind the text, must be met at the top level. */
 #include "daemon/config/config_scan.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +21,7 @@
 #define END_MARK     "end-of-configuration"
 #define OPTIONS_MOST 64 /* of a section or of the file, with their end */
 
+static pthread_mutex_t lexer = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local cop_config_reading *current;
 
 static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const char *format, va_list args)
@@ -175,14 +179,23 @@ cop_err cop_config_scan(cop_config_reading *reading, const char *text, size_t le
 	memcpy(whole, text, length);
 	reading->lines = count_lines(text, length);
 	memcpy(whole + length, tail, sizeof tail);
+	(void)pthread_mutex_lock(&lexer);
 	*root = grammar();
 	stream = fmemopen(whole, length + sizeof tail - 1, "r");
 	if (*root != NULL && stream != NULL)
 		err = scan_stream(reading, stream, *root);
+	(void)pthread_mutex_unlock(&lexer);
 	if (err == COP_OK && reading->folder != NULL) /* a journal's text has them replaced */
 		cop_config_check_variables(reading, text, length);
 	if (stream != NULL)
 		(void)fclose(stream);
 	cop_mem_free(whole);
 	return err;
+}
+
+void cop_config_scan_free(cfg_t *root)
+{
+	(void)pthread_mutex_lock(&lexer);
+	(void)cfg_free(root);
+	(void)pthread_mutex_unlock(&lexer);
 }
