@@ -15,7 +15,7 @@ static cop_err copy_config(void *context, cop_config **out, cop_diag *diag)
 	cop_server *server = context;
 	cop_wire_fault fault = { .message = "" };
 	cop_config_changes changes = { 0 };
-	cop_err err = cop_reload_read(server, NULL, out, &fault);
+	cop_err err = cop_reload_read(server, &server->config->live, out, &fault); /* the folder may be ahead */
 	if (err != COP_OK) {
 		cop_diag_message(diag, "%s", fault.message);
 		return err;

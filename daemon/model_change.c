@@ -1,368 +1,236 @@
 /* An order is put into a copy of the live changes, and file and copy are read together, as a start would. Only when that is
- * right, all it changes is this model, and what is to come has been made, the copy is written to the state folder and
- * takes effect; both happen between two events. */
+ * right, all it changes is this model, and what is to come has been made, the copy is written to the state folder; then,
+ * between two events, it takes effect. From the writing to the taking effect a kill leaves the new configuration with a
+ * state and records of the old one, which a start brings to the new one (model_table.h). Of a model that is removed or begun
+ * anew a start would pass those records over: these two are made, written and take effect between the same two events. */
 #include "daemon/model_change.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/number.h"
+#include "base/mem.h"
+#include "daemon/change_order.h"
+#include "daemon/common/job.h"
 #include "daemon/reload.h"
+#include "daemon/request.h"
 
-typedef enum deed { ADD, SET, UNSET, RESET, REMOVE, DEEDS } deed;
-static const char *const deeds[DEEDS] = { "add", "set", "unset", "reset", "remove" };
+struct cop_model_change {
+	cop_job job;
+	cop_server *server;
+	const char *state_dir; /* the server's, which does not change */
+	cop_change_order order;
+	/* The thread's until the job is done. */
+	cop_live_changes live;
+	cop_config *next;
+	cop_config_changes changes;
+	cop_model_exchange exchange;
+	bool written; /* live */
+	cop_err err;
+	cop_wire_fault fault;
+};
 
-typedef struct order {
-	deed deed;
-	char name[COP_CONFIG_NAME_MAX + 1];
-	cop_live_values values; /* of unset: without meaning */
-	bool fresh;
-	cop_wire_seq seq;
-} order;
-
-/* ---- what is asked ---- */
-
-static cop_err refuse_memory(cop_wire_fault *fault)
+static void change_free(cop_model_change *change)
 {
-	(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "model: %s", cop_err_text(COP_ENOMEM));
-	return COP_ENOMEM;
-}
-
-/* "A, B" or "{ A, B }" of an option that has several values; any other text as it is. */
-static cop_err add_text(order *o, const char *option, const char *text, cop_wire_fault *fault)
-{
-	char part[1024];
-	if (!cop_config_live_is_list(option))
-		return cop_live_values_add(&o->values, option, text) ? COP_OK : refuse_memory(fault);
-	size_t before = o->values.count;
-	for (const char *at = text + strspn(text, "{ "); *at != '\0';) {
-		size_t length = strcspn(at, ",}"), next = length + strspn(at + length, ",} ");
-		while (length > 0 && at[length - 1] == ' ')
-			length--;
-		(void)snprintf(part, sizeof part, "%.*s", (int)length, at);
-		if (length > 0 && !cop_live_values_add(&o->values, option, part))
-			return refuse_memory(fault);
-		at += next > 0 ? next : 1;
-		at += strspn(at, " ");
-	}
-	bool nothing = o->values.count == before; /* said by an empty text */
-	return !nothing || cop_live_values_add(&o->values, option, "") ? COP_OK : refuse_memory(fault);
-}
-
-/* One value as the text that the file would have. */
-static cop_err read_value(cop_wire_cursor *cursor, order *o, const char *option, cop_wire_fault *fault)
-{
-	char text[1024 + 1], number[COP_NUMBER_ROOM];
-	const char *string;
-	size_t length;
-	double value;
-	bool on;
-	switch (cop_wire_cursor_peek(cursor)) {
-	case COP_WIRE_TYPE_NIL:
-		if (cop_wire_cursor_nil(cursor) != COP_OK)
-			break;
-		return cop_live_values_add(&o->values, option, "") ? COP_OK : refuse_memory(fault);
-	case COP_WIRE_TYPE_BOOL:
-		if (cop_wire_cursor_bool(cursor, &on) != COP_OK)
-			break;
-		return add_text(o, option, on ? "true" : "false", fault);
-	case COP_WIRE_TYPE_STRING:
-		if (cop_wire_cursor_string(cursor, &string, &length) != COP_OK || length >= sizeof text ||
-		        memchr(string, '\0', length) != NULL)
-			break;
-		(void)snprintf(text, sizeof text, "%.*s", (int)length, string);
-		return add_text(o, option, text, fault);
-	default:
-		if (cop_wire_cursor_double(cursor, &value) != COP_OK)
-			break;
-		(void)cop_number_format(value, number);
-		return add_text(o, option, number, fault);
-	}
-	return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-	        "options: %.64s: expected a number, a boolean, a string of at most 1024 bytes, or an array of them",
-	        option);
-}
-
-static cop_err read_option(cop_wire_cursor *cursor, order *o, cop_wire_fault *fault)
-{
-	char option[64];
-	const char *string;
-	size_t length, count = 1;
-	if (cop_wire_cursor_string(cursor, &string, &length) != COP_OK || length == 0 || length >= sizeof option)
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "options: expected names of options, as OPTION or refit.OPTION");
-	cop_wire_text_clean(option, sizeof option, string, length);
-	for (size_t i = 0; i < o->values.count; i++)
-		if (strcmp(o->values.items[i].option, option) == 0)
-			return cop_wire_fault_set(
-			        fault, COP_WIRE_BAD_REQUEST, "options: %s: given twice; expected once", option);
-	if (cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_ARRAY && cop_wire_cursor_array(cursor, &count) != COP_OK)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "options: %s: expected an array", option);
-	if (count != 1 && !cop_config_live_is_list(option))
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "options: %s: got %zu values; expected one", option, count);
-	if (count == 0)
-		return cop_live_values_add(&o->values, option, "") ? COP_OK : refuse_memory(fault);
-	cop_err err = COP_OK;
-	for (size_t i = 0; i < count && err == COP_OK; i++)
-		err = read_value(cursor, o, option, fault);
-	return err;
-}
-
-static cop_err read_options(cop_wire_cursor *cursor, order *o, cop_wire_fault *fault)
-{
-	size_t count;
-	cop_err err = cop_wire_cursor_map(cursor, &count);
-	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "options", "a map of options");
-	for (size_t i = 0; i < count && err == COP_OK; i++)
-		err = read_option(cursor, o, fault);
-	return err;
-}
-
-static cop_err read_deed(cop_wire_cursor *cursor, order *o, cop_wire_fault *fault)
-{
-	const char *text;
-	size_t length;
-	if (cop_wire_cursor_string(cursor, &text, &length) == COP_OK)
-		for (o->deed = ADD; o->deed < DEEDS; o->deed++)
-			if (strlen(deeds[o->deed]) == length && memcmp(deeds[o->deed], text, length) == 0)
-				return COP_OK;
-	return cop_wire_fault_set(
-	        fault, COP_WIRE_BAD_REQUEST, "do: expected \"add\", \"set\", \"unset\", \"reset\" or \"remove\"");
-}
-
-static cop_err decode(const void *body, size_t length, order *o, cop_wire_fault *fault)
-{
-	static const char *const names[] = { "do", "options", "fresh", "seq" };
-	cop_wire_cursor cursor;
-	cop_wire_keys keys;
-	unsigned which;
-	cop_wire_cursor_init(&cursor, body, length);
-	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 4, fault);
-	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
-		if (which == 0) {
-			err = read_deed(&cursor, o, fault);
-		} else if (which == 1) {
-			err = read_options(&cursor, o, fault);
-		} else if (which == 3) {
-			err = cop_wire_read_seq(&cursor, &o->seq, fault);
-		} else {
-			err = cop_wire_cursor_bool(&cursor, &o->fresh);
-			if (err != COP_OK)
-				err = cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, &cursor, "fresh", "a boolean");
-		}
-	}
-	return err == COP_EEND ? cop_wire_keys_need(&keys, 1U) : err;
-}
-
-/* ---- into the live changes ---- */
-
-static cop_err check(const cop_server *server, const order *o, cop_wire_fault *fault)
-{
-	bool served = cop_config_find(server->config, o->name, strlen(o->name)) != NULL;
-	size_t options = o->values.count;
-	if (o->deed == ADD && served)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-		        "add: the model %s is there; expected set or reset, or another name", o->name);
-	if (o->deed != ADD && !served)
-		return cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_MODEL,
-		        "%s: no model '%s'; expected one that is served", deeds[o->deed], o->name);
-	if ((o->deed == SET || o->deed == UNSET) && options == 0)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%s: expected options", deeds[o->deed]);
-	if (o->deed == REMOVE && options > 0)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "remove: has no options; expected none");
-	if (o->deed != ADD && o->fresh)
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "fresh: goes with add; expected reset for a model that is served");
-	return COP_OK;
-}
-
-/* The order's options over those of the change; file: the file's model, or NULL. */
-static cop_err put_options(const order *o, const cop_config_model *file, cop_live_model *change, cop_wire_fault *fault)
-{
-	cop_err err = COP_OK;
-	for (size_t i = 0; i < o->values.count && err == COP_OK; i++) {
-		const char *option = o->values.items[i].option;
-		(void)cop_live_values_remove(&change->values, option);
-		(void)cop_live_values_remove(&change->were, option);
-	}
-	for (size_t i = 0; i < o->values.count && err == COP_OK; i++) {
-		const cop_live_value *value = &o->values.items[i];
-		bool first = i == 0 || strcmp(o->values.items[i - 1].option, value->option) != 0;
-		cop_bytes was;
-		if (!cop_live_values_add(&change->values, value->option, value->text))
-			return refuse_memory(fault);
-		if (!first || file == NULL)
-			continue;
-		cop_bytes_init(&was);
-		if (!cop_config_live_print(value->option, file, &was))
-			err = cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-			        "options: %.64s: no such option of a model; expected one of coppice.conf(5)",
-			        value->option);
-		else if (was.err != COP_OK ||
-		         !cop_live_values_add(&change->were, value->option, (const char *)was.data))
-			err = refuse_memory(fault);
-		cop_bytes_fini(&was);
-	}
-	return err;
-}
-
-static cop_err unset_options(const order *o, cop_live_model *change, cop_wire_fault *fault)
-{
-	for (size_t i = 0; i < o->values.count; i++) {
-		const char *option = o->values.items[i].option;
-		(void)cop_live_values_remove(&change->were, option);
-		if (cop_live_values_remove(&change->values, option) == 0)
-			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-			        "unset: %.64s was not set live; expected an option that was", option);
-	}
-	return COP_OK;
-}
-
-static void forget_values(cop_live_model *change)
-{
-	cop_live_values_clear(&change->values);
-	cop_live_values_clear(&change->were);
-}
-
-static cop_err edit(const order *o, const cop_config *file, cop_live_changes *live, cop_wire_fault *fault)
-{
-	const cop_config_model *there = cop_config_find(file, o->name, strlen(o->name));
-	cop_live_model *change = cop_live_put(live, o->name);
 	if (change == NULL)
-		return refuse_memory(fault);
-	if (there != NULL && change->kind == COP_LIVE_ADDED) /* it was written into the file since */
-		forget_values(change);
-	change->kind = there != NULL ? COP_LIVE_SET : COP_LIVE_ADDED;
-	if (o->deed == REMOVE) {
-		change->kind = COP_LIVE_REMOVED;
-		forget_values(change);
-		if (there == NULL && change->life == 0) /* nothing is left to say */
-			cop_live_drop(live, o->name);
-		return COP_OK;
-	}
-	if (o->deed == UNSET)
-		return unset_options(o, change, fault);
-	if (o->deed == RESET || o->fresh) {
-		if (change->life == COP_LIVE_LIFE_MAX)
-			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-			        "reset: %s was begun anew too often; expected a new name", o->name);
-		change->life++;
-	}
-	return put_options(o, there, change, fault);
+		return;
+	cop_job_finish(&change->job);
+	cop_model_exchange_drop(&change->exchange);
+	cop_config_changes_free(&change->changes);
+	cop_live_free(&change->live);
+	cop_config_free(change->next);
+	cop_change_order_fini(&change->order);
+	cop_mem_free(change);
 }
 
-/* ---- into effect ---- */
+/* ---- beside the loop ---- */
 
-/* Whether the change is of an option that the order names, and not of one whose default hangs on it. */
-static bool is_ordered(const order *o, const cop_config_change *change)
+static cop_err write_live(cop_model_change *change)
 {
-	char named[sizeof o->name + 96];
-	for (size_t i = 0; i < o->values.count; i++) {
-		(void)snprintf(named, sizeof named, "model %s: %.64s: ", o->name, o->values.items[i].option);
-		if (strncmp(change->text, named, strlen(named)) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* All that changes is the model, and at once. */
-static cop_err judge(const order *o, const cop_config_changes *changes, cop_wire_fault *fault)
-{
-	const cop_config_change *against = NULL; /* what was asked for itself says most, then the last one */
-	for (size_t i = 0; i < changes->count; i++) {
-		const cop_config_change *change = &changes->items[i];
-		if (change->kind != COP_CHANGE_APPLIED && (against == NULL || !is_ordered(o, against)))
-			against = change;
-		if (strcmp(change->model, o->name) != 0)
-			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-			        "%s: the configuration file was changed since it was read (%.200s); expected a reload "
-			        "first",
-			        deeds[o->deed], change->text);
-	}
-	if (against == NULL)
-		return COP_OK;
-	if (o->deed == ADD)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-		        "add: expected the options that the model had, or fresh, which begins it anew: %.300s",
-		        against->text);
-	return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-	        "%s: expected what can change in a model that has learned, or reset, which begins it anew: %.300s",
-	        deeds[o->deed], against->text);
-}
-
-static cop_err take_effect(cop_server *server, const order *o, const cop_live_changes *live, cop_config *next,
-        cop_config_changes *changes, cop_wire_fault *fault)
-{
-	cop_model_table_exchange exchange;
 	cop_diag why = { 0 };
-	cop_err err = cop_reload_prepare(server, next, changes, &exchange, &why);
-	if (err == COP_OK) {
-		err = judge(o, changes, fault);
-		if (err != COP_OK) {
-			cop_model_table_drop(&exchange);
-			return err;
-		}
-		err = cop_live_write(server->config->state_dir, live, &why);
-	}
-	if (err == COP_OK) {
-		err = cop_reload_apply(server, next, changes, &exchange);
-		if (err != COP_OK) /* what stood there before is what is served */
-			(void)!cop_live_write(server->config->state_dir, &server->config->live, NULL);
-	}
-	cop_model_table_drop(&exchange);
-	return err == COP_OK ? COP_OK : cop_reload_fault(err, &why, fault);
+	cop_err err = cop_live_write(change->state_dir, &change->live, &why);
+	change->written = err == COP_OK;
+	return err == COP_OK ? COP_OK : cop_reload_fault(err, &why, &change->fault);
 }
 
-static cop_err change(
-        cop_server *server, const order *o, cop_live_changes *live, cop_config_changes *changes, cop_wire_fault *fault)
+/* Of the server it reads what is parked alone, which only a change could change. */
+static void make(void *context)
+{
+	cop_model_change *change = context;
+	cop_server *server = change->server;
+	cop_model_exchange_make(
+	        &change->exchange, &server->durable.models, change->next, &change->changes, server->log);
+	change->err = cop_change_order_judge(&change->order, &change->changes, &change->fault);
+	if (change->err == COP_OK)
+		change->err = write_live(change);
+}
+
+/* ---- between two events ---- */
+
+/* What is ready takes effect. */
+static cop_err apply(cop_server *server, cop_model_change *change)
+{
+	const cop_diag none = { 0 };
+	cop_err err = cop_change_order_judge(&change->order, &change->changes, &change->fault);
+	if (err == COP_OK && !change->written)
+		err = write_live(change);
+	if (err != COP_OK)
+		return err;
+	err = cop_reload_apply(server, change->next, &change->changes, &change->exchange);
+	return err == COP_OK ? COP_OK : cop_reload_fault(err, &none, &change->fault);
+}
+
+/* After an error what is served stands in the state folder again. */
+static cop_err conclude(cop_server *server, cop_model_change *change, cop_err err)
+{
+	if (err == COP_OK)
+		err = apply(server, change);
+	if (err != COP_OK && change->written)
+		(void)!cop_live_write(change->state_dir, &server->config->live, NULL);
+	return err;
+}
+
+static cop_err make_ready(cop_server *server, cop_model_change *change)
+{
+	const cop_diag none = { 0 };
+	cop_err err = cop_model_exchange_ready(
+	        &change->exchange, &server->durable.models, change->next, &change->changes);
+	return err == COP_OK ? COP_OK : cop_reload_fault(err, &none, &change->fault);
+}
+
+/* All of it, on the loop. */
+static cop_err make_now(cop_server *server, cop_model_change *change)
+{
+	cop_diag why = { 0 };
+	cop_err err = cop_reload_prepare(server, change->next, &change->changes, &change->exchange, &why);
+	if (err != COP_OK)
+		err = cop_reload_fault(err, &why, &change->fault);
+	return conclude(server, change, err);
+}
+
+static void tell(cop_server *server, const char *model, const char *deed, cop_err err)
+{
+	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "model_change",
+	        "model=%s do=%s result=%s", model, deed, err == COP_OK ? "ok" : "refused");
+}
+
+static void end(cop_server *server)
+{
+	cop_model_change *change = server->change;
+	cop_bytes *out = &server->serving.reply;
+	cop_job_finish(&change->job);
+	cop_err err = change->err == COP_OK ? make_ready(server, change) : change->err;
+	err = conclude(server, change, err);
+	tell(server, change->order.name, cop_change_order_deed(&change->order), err);
+	cop_bytes_clear(out);
+	if (err == COP_OK)
+		cop_reload_put(&change->changes, &change->order.seq, out);
+	cop_request_answer(server, err, &change->fault);
+	server->change = NULL;
+	change_free(change);
+}
+
+void cop_model_change_turn(cop_server *server)
+{
+	if (server->change != NULL && !cop_job_is_busy(&server->change->job))
+		end(server);
+}
+
+void cop_model_change_finish(cop_server *server)
+{
+	if (server->change != NULL)
+		end(server);
+}
+
+void cop_model_change_drop(cop_server *server)
+{
+	change_free(server->change);
+	server->change = NULL;
+}
+
+/* ---- the order ---- */
+
+cop_err cop_model_change_free(const cop_server *server, const char *verb, cop_wire_fault *fault)
+{
+	if (server->change == NULL)
+		return COP_OK;
+	return cop_wire_fault_set(fault, COP_WIRE_BUSY,
+	        "%s: the model %s is being changed; expected to be sent again when that is answered", verb,
+	        server->change->order.name);
+}
+
+static cop_err read(cop_server *server, cop_model_change *change)
 {
 	static const cop_live_changes none;
-	cop_config *file = NULL, *next = NULL;
+	cop_config *file = NULL;
+	cop_wire_fault *fault = &change->fault;
 	cop_err err = cop_reload_read(server, &none, &file, fault);
-	if (err == COP_OK && cop_live_copy(&server->config->live, live) != COP_OK)
-		err = refuse_memory(fault);
+	if (err == COP_OK && cop_live_copy(&server->config->live, &change->live) != COP_OK)
+		err = cop_change_order_refuse_memory(fault);
 	if (err == COP_OK)
-		err = edit(o, file, live, fault);
+		err = cop_change_order_edit(&change->order, file, &change->live, fault);
 	if (err == COP_OK)
-		err = cop_reload_read(server, live, &next, fault);
+		err = cop_reload_read(server, &change->live, &change->next, fault);
 	if (err == COP_OK) {
-		err = cop_reload_compare(server, next, changes);
+		err = cop_reload_compare(server, change->next, &change->changes);
 		if (err != COP_OK)
-			err = refuse_memory(fault);
+			err = cop_change_order_refuse_memory(fault);
 	}
-	if (err == COP_OK)
-		err = judge(o, changes, fault);
-	if (err == COP_OK)
-		err = take_effect(server, o, live, next, changes, fault);
 	cop_config_free(file);
-	cop_config_free(next);
-	return err;
+	return err == COP_OK ? cop_change_order_judge(&change->order, &change->changes, fault) : err;
 }
 
-cop_err cop_model_change(cop_server *server, const char *name, size_t name_length, const void *body, size_t length,
-        cop_bytes *out, cop_wire_fault *fault)
+/* A model ends by it, at least in this life. */
+static bool ends(const cop_model_change *change)
 {
-	order o = { .deed = ADD };
-	cop_live_changes live = { 0 };
-	cop_config_changes changes = { 0 };
+	return cop_config_changes_has(&change->changes, COP_CHANGE_REMOVES, change->order.name) ||
+	       cop_config_changes_has(&change->changes, COP_CHANGE_RENEWS, change->order.name);
+}
+
+/* What does not end a model is left to the thread. */
+static cop_err carry_out(cop_server *server, cop_model_change *change, bool *later)
+{
+	if (ends(change))
+		return make_now(server, change);
+	cop_err err = cop_model_exchange_begin(
+	        &change->exchange, &server->durable.models, change->next, &change->changes);
+	if (err == COP_OK)
+		err = cop_job_start(&change->job, make, change);
+	*later = err == COP_OK;
+	return err == COP_OK ? COP_OK : cop_reload_fault(err, &(cop_diag){ 0 }, &change->fault);
+}
+
+/* Its change is the server's where it is for later. */
+static cop_err order(cop_server *server, cop_model_change *change, const void *body, size_t length, bool *later)
+{
+	cop_err err = cop_change_order_decode(body, length, &change->order, &change->fault);
+	if (err == COP_OK)
+		err = cop_model_change_free(server, "model", &change->fault);
+	if (err == COP_OK)
+		err = cop_change_order_check(&change->order, server->config, &change->fault);
+	if (err == COP_OK)
+		err = read(server, change);
+	return err == COP_OK ? carry_out(server, change, later) : err;
+}
+
+cop_err cop_model_change_order(cop_server *server, const char *name, size_t name_length, const void *body,
+        size_t length, bool *later, cop_bytes *out, cop_wire_fault *fault)
+{
+	*later = false;
 	if (name_length == 0 || name_length > COP_CONFIG_NAME_MAX)
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_BAD_REQUEST, "model: expected a name of 1 to %d bytes", COP_CONFIG_NAME_MAX);
-	cop_wire_text_clean(o.name, sizeof o.name, name, name_length);
-	cop_err err = decode(body, length, &o, fault);
+	cop_model_change *change = cop_mem_alloc(1, sizeof *change);
+	if (change == NULL)
+		return cop_change_order_refuse_memory(fault);
+	change->server = server;
+	change->state_dir = server->config->state_dir;
+	cop_wire_text_clean(change->order.name, sizeof change->order.name, name, name_length);
+	cop_err err = order(server, change, body, length, later);
+	if (*later) {
+		server->change = change;
+		return COP_OK;
+	}
+	tell(server, change->order.name, cop_change_order_deed(&change->order), err);
 	if (err == COP_OK)
-		err = check(server, &o, fault);
-	if (err == COP_OK)
-		err = change(server, &o, &live, &changes, fault);
-	if (err == COP_OK)
-		cop_reload_put(&changes, &o.seq, out);
-	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "model_change",
-	        "model=%s do=%s result=%s", o.name, deeds[o.deed < DEEDS ? o.deed : 0],
-	        err == COP_OK ? "ok" : "refused");
-	cop_config_changes_free(&changes);
-	cop_live_free(&live);
-	cop_live_values_clear(&o.values);
+		cop_reload_put(&change->changes, &change->order.seq, out);
+	*fault = change->fault;
+	change_free(change);
 	return err;
 }

@@ -117,10 +117,9 @@ cop_err cop_reload_compare(cop_server *server, const cop_config *next, cop_confi
 	return err == COP_OK ? cop_trial_changes(&server->durable.models, server->config, next, changes) : err;
 }
 
-/* A model is no longer served. */
-static void let_go(void *context, cop_model_slot *slot)
+/* A model is no longer served, or by another slot. */
+static void tell_gone(cop_server *server, cop_model_slot *slot)
 {
-	cop_server *server = context;
 	cop_model_slot *now = cop_model_table_find_stored(&server->durable.models, slot->stored, strlen(slot->stored));
 	if (now != NULL) {
 		const cop_model_size was = cop_model_slot_size(slot), is = cop_model_slot_size(now);
@@ -144,21 +143,33 @@ static void let_go(void *context, cop_model_slot *slot)
 	        cop_model_get_counters(slot->model)->decisions);
 }
 
-cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_config_changes *changes,
-        cop_model_table_exchange *exchange, cop_diag *diag)
+static void let_go(void *context, cop_model_slot *slot)
 {
-	*exchange = (cop_model_table_exchange){ 0 };
+	cop_server *server = context;
+	tell_gone(server, slot);
+	cop_slot_bin_put(&server->bin, slot);
+}
+
+cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_config_changes *changes,
+        cop_model_exchange *exchange, cop_diag *diag)
+{
+	cop_model_table *models = &server->durable.models;
+	*exchange = (cop_model_exchange){ 0 };
 	/* What a removed model has learned must be in a checkpoint: a start passes over records of models that are not there. */
 	cop_err err = any_of(changes, COP_CHANGE_REMOVES) ? cop_durability_checkpoint(&server->durable, diag) : COP_OK;
 	if (err == COP_OK)
-		err = cop_model_table_prepare(&server->durable.models, next, changes, server->log, exchange);
+		err = cop_model_exchange_begin(exchange, models, next, changes);
+	if (err == COP_OK) {
+		cop_model_exchange_make(exchange, models, next, changes, server->log);
+		err = cop_model_exchange_ready(exchange, models, next, changes);
+	}
 	if (err != COP_OK)
-		cop_model_table_drop(exchange);
+		cop_model_exchange_drop(exchange);
 	return err;
 }
 
 cop_err cop_reload_apply(
-        cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_table_exchange *exchange)
+        cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_exchange *exchange)
 {
 	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
 	bool added = any_of(changes, COP_CHANGE_ADDS) || any_of(changes, COP_CHANGE_RENEWS);
@@ -169,7 +180,7 @@ cop_err cop_reload_apply(
 	cop_err err = cop_config_apply(server->config, next, changes);
 	if (err != COP_OK)
 		return err;
-	cop_model_table_take(&server->durable.models, server->config, exchange, let_go, server);
+	cop_model_exchange_take(exchange, &server->durable.models, server->config, let_go, server);
 	take_tokens(server, next, changes);
 	take_certificate(server, next, changes);
 	take_clients(server, next, changes);
@@ -227,7 +238,7 @@ cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body,
 {
 	cop_config *next = NULL;
 	cop_config_changes changes = { 0 };
-	cop_model_table_exchange exchange = { 0 };
+	cop_model_exchange exchange = { 0 };
 	cop_diag why = { 0 };
 	cop_notify_reloading(cop_clock_monotonic_us());
 	cop_err err = cop_reload_read(server, NULL, &next, fault);
@@ -245,7 +256,7 @@ cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body,
 	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
 	        err == COP_OK ? "ok" : "refused", changes.count);
 	cop_notify_ready("serving");
-	cop_model_table_drop(&exchange);
+	cop_model_exchange_drop(&exchange);
 	cop_config_changes_free(&changes);
 	cop_config_free(next);
 	return err;

@@ -19,13 +19,13 @@ COP_CHECK cop_err cop_reload_read(
         cop_server *server, const cop_live_changes *live, cop_config **next, cop_wire_fault *fault);
 /* What differs, and what a restart would say of it; caller frees changes, also after an error. COP_ENOMEM. */
 COP_CHECK cop_err cop_reload_compare(cop_server *server, const cop_config *next, cop_config_changes *changes);
-/* Makes what is to come, and writes a checkpoint if models are to go. Caller ends the exchange with cop_model_table_drop,
+/* Makes what is to come, and writes a checkpoint if models are to go. Caller ends the exchange with cop_model_exchange_drop,
  * or gives it to apply. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_config_changes *changes,
-        cop_model_table_exchange *exchange, cop_diag *diag);
+        cop_model_exchange *exchange, cop_diag *diag);
 /* From here on it is served. COP_ENOMEM: nothing changed. */
 COP_CHECK cop_err cop_reload_apply(
-        cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_table_exchange *exchange);
+        cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_exchange *exchange);
 /* The reply. */
 void cop_reload_put(const cop_config_changes *changes, const cop_wire_seq *seq, cop_bytes *body);
 /* Fills *fault; err. */

@@ -38,6 +38,7 @@ typedef struct request {
 	uint64_t sequence;              /* newest journal record that the reply reports; 0: none */
 	const cop_access_entry *client; /* whose key it came with; NULL: none */
 	bool quiet;                     /* administration that changed nothing, and is not logged */
+	bool later;                     /* there is no answer yet */
 	bool limited;                   /* it is beyond the client's limits */
 	uint32_t owner, owner_most;     /* of its decisions, as of a cop_event_scope */
 } request;
@@ -209,13 +210,15 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 {
 	cop_wire_seq seq;
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err == COP_OK)
+		err = cop_model_change_free(r->server, "reload", fault);
 	return err != COP_OK ? err : cop_reload(r->server, &seq, &r->server->serving.reply, fault);
 }
 
 static cop_err change_model(request *r, cop_wire_fault *fault)
 {
-	return cop_model_change(
-	        r->server, r->name, r->name_length, r->body, r->length, &r->server->serving.reply, fault);
+	return cop_model_change_order(r->server, r->name, r->name_length, r->body, r->length, &r->later,
+	        &r->server->serving.reply, fault);
 }
 
 static cop_err forget(request *r, cop_wire_fault *fault)
@@ -471,6 +474,38 @@ static void put_version(const request *r, cop_err err)
 		cop_wire_reply_version_put(&r->server->serving.reply, COP_VERSION);
 }
 
+/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it, and the api whose request it is. */
+static bool is_delimited(const cop_serving *serving, const void *socket, cop_sockets_message *message)
+{
+	return socket != serving->sockets.api && message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
+}
+
+/* The one reply, and what is to be known of it; the message is released. */
+static void answer(const request *r, void *socket, cop_sockets_message *message, cop_err err, cop_wire_fault *fault)
+{
+	cop_serving *serving = &r->server->serving;
+	const bool api = socket == serving->sockets.api, delimiter = is_delimited(serving, socket, message);
+	const size_t first = delimiter || api ? 2 : 1;
+	if (err == COP_OK && serving->reply.err != COP_OK)
+		err = cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
+	if (err != COP_OK)
+		refuse(r, message, first, fault);
+	if (r->verb != NULL && r->verb->right == COP_ACCESS_ADMIN && !r->quiet)
+		audit(r, &message->frame[first], err);
+	if (!api) /* where HTTP's head tells it */
+		put_version(r, err);
+	cop_outbox_item item = {
+		.socket = socket,
+		.delimiter = delimiter,
+		.ok = err == COP_OK,
+		.kind = r->verb == NULL ? COP_OUTBOX_PLAIN : r->verb->kind,
+		.sequence = r->sequence,
+	};
+	if (cop_outbox_put(&serving->outbox, item, &message->frame[0], &serving->reply) != COP_OK)
+		serving->sockets.replies_dropped++;
+	cop_sockets_release(message);
+}
+
 void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *message)
 {
 	static const uint8_t empty_map[] = { 0x80 };
@@ -482,10 +517,8 @@ void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *m
 		.length = sizeof empty_map };
 	serving->counts.requests++;
 	cop_bytes_clear(&serving->reply);
-	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it, and the api whose request it is. */
 	bool api = socket == serving->sockets.api;
-	bool delimiter = !api && message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
-	size_t first = delimiter || api ? 2 : 1;
+	size_t first = api || is_delimited(serving, socket, message) ? 2 : 1;
 	if (api)
 		take_owner(&r, &message->frame[1]);
 	cop_err err = read_request(&r, message, first, &fault);
@@ -497,24 +530,35 @@ void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *m
 	} else if (err == COP_OK) {
 		err = r.verb->handle(&r, &fault);
 	}
-	if (err == COP_OK && serving->reply.err != COP_OK)
-		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
-	if (err != COP_OK)
-		refuse(&r, message, first, &fault);
-	if (r.verb != NULL && r.verb->right == COP_ACCESS_ADMIN && !r.quiet)
-		audit(&r, &message->frame[first], err);
-	if (!api) /* where HTTP's head tells it */
-		put_version(&r, err);
-	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
-	cop_outbox_item item = {
-		.socket = socket,
-		.delimiter = delimiter,
-		.ok = err == COP_OK,
-		.kind = kind,
-		.sequence = r.sequence,
+	if (r.later) {
+		server->kept = (cop_request_kept){ true, socket, *message };
+		message->count = 0;
+	} else {
+		answer(&r, socket, message, err, &fault);
+	}
+	take_time(serving, event && err == COP_OK && r.verb->kind == COP_OUTBOX_DECISION);
+}
+
+void cop_request_answer(cop_server *server, cop_err err, cop_wire_fault *fault)
+{
+	cop_request_kept *kept = &server->kept;
+	const size_t first = is_delimited(&server->serving, kept->socket, &kept->message) ? 2 : 1;
+	zmq_msg_t *frame = &kept->message.frame[first]; /* verb and model are there: it was read */
+	cop_wire_fault none;
+	const request r = {
+		.server = server,
+		.verb = find_verb(frame, &none),
+		.name = zmq_msg_data(&frame[1]),
+		.name_length = zmq_msg_size(&frame[1]),
 	};
-	if (cop_outbox_put(&serving->outbox, item, &message->frame[0], &serving->reply) != COP_OK)
-		serving->sockets.replies_dropped++;
-	cop_sockets_release(message);
-	take_time(serving, event && err == COP_OK && kind == COP_OUTBOX_DECISION);
+	COP_ASSERT(kept->there);
+	answer(&r, kept->socket, &kept->message, err, fault);
+	kept->there = false;
+}
+
+void cop_request_drop(cop_server *server)
+{
+	if (server->kept.there)
+		cop_sockets_release(&server->kept.message);
+	server->kept.there = false;
 }

@@ -14,6 +14,7 @@
 #include "daemon/common/signals.h"
 #include "daemon/durable/healing.h"
 #include "daemon/forget_server.h"
+#include "daemon/model_change.h"
 #include "daemon/reload.h"
 #include "daemon/report/metrics.h"
 #include "daemon/request.h"
@@ -23,6 +24,7 @@
 #define BUDGET       64  /* most messages of one socket in a turn */
 #define TURN_SHARE   64  /* the part of queue_limit that a turn's answers may take */
 #define IDLE_MS      100 /* longest wait: reward windows end at most this late */
+#define CHANGE_MS    1   /* the same while a model is being changed */
 #define ASIDES       16  /* turns between looks at signals and subscriptions while messages keep coming */
 #define TICK_SECONDS 0.5 /* between looks at what the models did */
 #define LAST_SECONDS 2.0 /* at the stop, for messages that had arrived */
@@ -96,6 +98,9 @@ cop_err cop_server_open(
 
 void cop_server_close(cop_server *server)
 {
+	cop_model_change_drop(server);
+	cop_request_drop(server);
+	cop_slot_bin_fini(&server->bin);
 	cop_refits_stop(&server->refits);
 	cop_forgetting_stop(&server->forgetting);
 	cop_past_desk_fini(&server->past);
@@ -108,14 +113,23 @@ void cop_server_close(cop_server *server)
 	cop_signals_close();
 }
 
+/* By a signal; the result is in the log. A model that is being changed goes first. */
+static void reload(cop_server *server)
+{
+	cop_wire_fault fault;
+	cop_wire_seq none = { 0 };
+	server->reload_due = server->change != NULL;
+	if (server->reload_due)
+		return;
+	cop_bytes_clear(&server->serving.reply);
+	(void)!cop_reload(server, &none, &server->serving.reply, &fault);
+}
+
 static void take_signals(cop_server *server)
 {
 	for (int number; cop_signals_take(&number);) {
 		if (number == SIGHUP) {
-			cop_wire_fault fault;
-			cop_wire_seq none = { 0 };
-			cop_bytes_clear(&server->serving.reply);
-			(void)!cop_reload(server, &none, &server->serving.reply, &fault); /* logged */
+			reload(server);
 			continue;
 		}
 		cop_log_line(
@@ -207,6 +221,10 @@ static void render_metrics(const void *report, cop_bytes *out) { cop_metrics_put
 static void take_timers(cop_server *server)
 {
 	double now = 1e-9 * (double)server->serving.mark; /* late by a wait at most */
+	cop_model_change_turn(server);
+	if (server->reload_due)
+		reload(server);
+	cop_slot_bin_turn(&server->bin);
 	cop_forgetting_turn(&server->forgetting, now);    /* while all that was put is written */
 	server->behind = cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);
@@ -251,7 +269,7 @@ static void wait_for_work(cop_server *server)
 	items[count++] = (struct pollfd){ .fd = cop_refits_fd(&server->refits), .events = POLLIN };
 	for (size_t i = 0; i < server->serving.sockets.fds; i++)
 		items[count++] = (struct pollfd){ .fd = server->serving.sockets.fd[i], .events = POLLIN };
-	int ready = poll(items, count, server->behind ? 0 : IDLE_MS);
+	int ready = poll(items, count, server->behind ? 0 : server->change != NULL ? CHANGE_MS : IDLE_MS);
 	if (ready <= 0 || items[0].revents != 0 || items[1].revents != 0)
 		take_asides(server);
 	if (ready > 0 && items[3].revents != 0)
@@ -285,6 +303,7 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	do
 		advance_time(server);
 	while (drain(server) > 0 && cop_clock_monotonic() < deadline); /* what had arrived already */
+	cop_model_change_finish(server);
 	cop_streams_stop(&server->serving);
 	cop_err err = cop_durability_checkpoint(&server->durable, diag);
 	cop_serving_commit(

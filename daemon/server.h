@@ -10,12 +10,23 @@
 #include "daemon/api/api.h"
 #include "daemon/common/notify.h"
 #include "daemon/durable/forgetting.h"
+#include "daemon/models/model_exchange.h"
+#include "daemon/models/slot_bin.h"
 #include "daemon/refit/refits.h"
 #include "daemon/report/drop_report.h"
 #include "daemon/report/model_view.h"
 #include "daemon/report/past_desk.h"
 #include "daemon/report/report.h"
 #include "daemon/serve/serving.h"
+
+typedef struct cop_model_change cop_model_change;
+
+/* A request whose answer comes later. */
+typedef struct cop_request_kept {
+	bool there;
+	void *socket;
+	cop_sockets_message message;
+} cop_request_kept;
 
 typedef struct cop_server {
 	const char *config_path; /* kept; NULL: the built-in configuration */
@@ -37,6 +48,10 @@ typedef struct cop_server {
 	bool behind;      /* more reward windows may be over than a turn ended */
 	int signals;      /* readable when a signal came */
 	bool stop;
+	bool reload_due;                 /* a signal came while a model is being changed */
+	cop_model_change *change; /* of a model, under way (daemon/model_change.h); NULL: none */
+	cop_request_kept kept;           /* that asked for it */
+	cop_slot_bin bin;
 } cop_server;
 
 typedef struct cop_server_options {

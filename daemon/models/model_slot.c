@@ -433,22 +433,44 @@ static cop_err take_over(cop_model_slot *slot, const cop_model_slot *from, cop_d
 	return err;
 }
 
+cop_err cop_model_slot_fill(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
+{
+	cop_err err = take_over(slot, from, diag);
+	if (err == COP_OK)
+		err = follow_refits(slot, from);
+	if (err == COP_OK && !slot->heir)
+		cop_model_slot_settle(slot);
+	return err;
+}
+
+/* *out goes after an error. */
+static cop_err finish(cop_err err, cop_model_slot **out)
+{
+	if (err == COP_OK)
+		return COP_OK;
+	cop_model_slot_close(*out);
+	*out = NULL;
+	return err;
+}
+
 cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *config, const cop_model_size *size,
         cop_model_slot **out, cop_diag *diag)
 {
 	cop_err err = cop_model_slot_open_with(config, size, out, diag);
-	if (err == COP_OK)
-		err = take_over(*out, from, diag);
-	if (err == COP_OK)
-		err = follow_refits(*out, from);
-	if (err != COP_OK) {
-		cop_model_slot_close(*out);
-		*out = NULL;
+	return err == COP_OK ? finish(cop_model_slot_fill(*out, from, diag), out) : err;
+}
+
+cop_err cop_model_slot_open_for(const cop_config_model *config, const cop_model_size *size,
+        const cop_model_extent *extent, cop_model_slot **out, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	cop_err err = cop_model_slot_open_with(config, size, out, diag);
+	if (err != COP_OK)
 		return err;
-	}
-	if (!(*out)->heir)
-		cop_model_slot_settle(*out);
-	return COP_OK;
+	err = cop_model_hold((*out)->model, extent, &why);
+	if (err != COP_OK)
+		cop_diag_message(diag, "model \"%s\": %s", config->name, reason_of(&why, err));
+	return finish(err, out);
 }
 
 /* What names mean is the model's where it saves that, and where they have places of their own in it. */

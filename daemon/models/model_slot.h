@@ -72,6 +72,7 @@ typedef struct cop_model_slot {
 	int gain_told;   /* by the log: the policy is better than the control group (1) or worse (-1) */
 	bool split_told; /* that units are not split as promised */
 	cop_refit_state refit;
+	struct cop_model_slot *behind; /* in a queue of those that are to be closed (daemon/models/slot_bin.h) */
 } cop_model_slot;
 
 /* A fresh model as configured (kept). Caller closes it; on error *out is NULL. COP_EINVAL or COP_ENOMEM with a message in
@@ -84,8 +85,13 @@ cop_model_size cop_model_slot_size(const cop_model_slot *slot);
 cop_model_size cop_model_slot_configured(const cop_config_model *config);
 /* Whether both have the same size. */
 bool cop_model_slot_alike(const cop_model_slot *a, const cop_model_slot *b);
-/* A slot (config: kept) whose model is as that of another one, which is at most as large; it is for follow, between the
- * same two events, and until then `from` is as before. Errors of open_with and load. */
+/* The same with the memory for another one's state (cop_model_hold): only good for fill. Any thread, which owns *out. */
+COP_CHECK cop_err cop_model_slot_open_for(const cop_config_model *config, const cop_model_size *size,
+        const cop_model_extent *extent, cop_model_slot **out, cop_diag *diag);
+/* The model of a slot that was just opened becomes as that of another one, which is at most as large; it is for follow,
+ * between the same two events, and until then `from` is as before. Errors of load: close it. */
+COP_CHECK cop_err cop_model_slot_fill(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag);
+/* open_with and fill. */
 COP_CHECK cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *config,
         const cop_model_size *size, cop_model_slot **out, cop_diag *diag);
 /* The counts and queues of the process, which are no part of the saved state, move from the one to the other, and so does

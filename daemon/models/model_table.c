@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "daemon/common/clock.h"
+#include "daemon/models/model_table_private.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
 
@@ -33,7 +33,7 @@ cop_err cop_model_table_init(cop_model_table *set, const cop_config *config, cop
 	return COP_OK;
 }
 
-static void free_parked(cop_parked *parked, size_t count)
+void cop_model_table_free_parked(cop_parked *parked, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		cop_bytes_fini(&parked[i].section);
@@ -44,7 +44,7 @@ void cop_model_table_fini(cop_model_table *set)
 {
 	for (size_t i = 0; i < set->count; i++)
 		cop_model_slot_close(set->items[i]);
-	free_parked(set->parked, set->parked_count);
+	cop_model_table_free_parked(set->parked, set->parked_count);
 	cop_mem_free(set->items);
 	*set = (cop_model_table){ 0 };
 }
@@ -118,13 +118,13 @@ void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config,
 
 /* ---- saved ---- */
 
-static void put_model(const cop_model_slot *slot, cop_bytes *bytes)
+void cop_model_table_put_model(const cop_model_slot *slot, cop_bytes *bytes)
 {
 	cop_bytes_put_text(bytes, slot->stored);
 	cop_model_slot_save(slot, bytes);
 }
 
-static void put_refits(const cop_model_slot *slot, cop_bytes *bytes)
+void cop_model_table_put_refits(const cop_model_slot *slot, cop_bytes *bytes)
 {
 	cop_bytes_put_text(bytes, slot->stored);
 	cop_refit_state_save(&slot->refit, bytes);
@@ -147,7 +147,7 @@ void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
-		put_model(set->items[i], bytes);
+		cop_model_table_put_model(set->items[i], bytes);
 		cop_section_file_end_section(bytes, section);
 	}
 	save_parked(set, false, bytes);
@@ -155,7 +155,7 @@ void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes)
 		if (!cop_refit_state_used(&set->items[i]->refit))
 			continue;
 		size_t section = cop_section_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
-		put_refits(set->items[i], bytes);
+		cop_model_table_put_refits(set->items[i], bytes);
 		cop_section_file_end_section(bytes, section);
 	}
 	save_parked(set, true, bytes);
@@ -169,8 +169,7 @@ static bool listed(const char *const *names, const char *name)
 	return false;
 }
 
-/* One more, whose section is the caller's to fill; NULL: no memory. */
-static cop_parked *add_parked(cop_parked **list, size_t *count, const char *stored, bool refit)
+cop_parked *cop_model_table_add_parked(cop_parked **list, size_t *count, const char *stored, bool refit)
 {
 	cop_parked *parked = cop_mem_resize(*list, *count, *count + 1, sizeof *parked);
 	if (parked == NULL)
@@ -187,7 +186,7 @@ static cop_err park(cop_model_table *set, const char *stored, const cop_model_se
 {
 	if (cop_model_table_find(set, stored, strcspn(stored, "#")) != NULL)
 		return COP_OK; /* the model goes on in another life */
-	cop_parked *last = add_parked(&set->parked, &set->parked_count, stored, refit);
+	cop_parked *last = cop_model_table_add_parked(&set->parked, &set->parked_count, stored, refit);
 	if (last == NULL)
 		return COP_ENOMEM;
 	cop_bytes_put(&last->section, section->data, section->length);
@@ -295,16 +294,13 @@ static cop_model_size size_of(const cop_model_settings *s)
 	return (cop_model_size){ s->learner.arms, s->learner.features };
 }
 
-/* As much as configured. */
-static cop_err complete(cop_model_slot **slot, cop_diag *diag)
+cop_err cop_model_table_complete_slot(cop_model_slot **slot, cop_diag *diag)
 {
 	const cop_model_size all = cop_model_slot_configured((*slot)->config);
 	return set_size(slot, &all, diag);
 }
 
-/* The slot's model begins as the saved one that it is configured to, as large as that one is: further arms and features are
- * added as records, or the end of recovery, have it. */
-static cop_err start_from(cop_model_slot **slot, cop_log *log, cop_diag *diag)
+cop_err cop_model_table_start_slot(cop_model_slot **slot, cop_log *log, cop_diag *diag)
 {
 	const char *path = (*slot)->config->start_from_path;
 	cop_bytes file;
@@ -331,210 +327,12 @@ cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *c
 	for (size_t i = 0; i < set->count; i++) {
 		if (set->items[i]->restored || set->items[i]->config->start_from_path == NULL)
 			continue;
-		cop_err err = start_from(&set->items[i], log, diag);
+		cop_err err = cop_model_table_start_slot(&set->items[i], log, diag);
 		if (err != COP_OK)
 			return err;
 		++*count;
 	}
 	return COP_OK;
-}
-
-/* ---- models that come and go ---- */
-
-/* What is parked of the slot's model, into it. */
-static cop_err resume(const cop_model_table *set, cop_model_slot **fresh, cop_log *log, cop_diag *diag)
-{
-	cop_model_slot *slot = *fresh;
-	char stored[COP_CONFIG_NAME_MAX + 1];
-	cop_cursor cursor;
-	cop_err err = COP_OK;
-	const cop_parked *model = cop_model_table_find_parked(set, slot->stored, false);
-	const cop_parked *refits = cop_model_table_find_parked(set, slot->stored, true);
-	if (model == NULL && slot->config->start_from_path != NULL) {
-		err = start_from(fresh, log, diag);
-		if (err == COP_OK)
-			err = complete(fresh, diag);
-		slot = *fresh;
-	}
-	if (model != NULL) {
-		cop_cursor_init(&cursor, model->section.data, model->section.length);
-		cop_cursor_text(&cursor, stored, sizeof stored);
-		size_t length = cop_cursor_left(&cursor);
-		err = cop_model_slot_load(slot, cop_cursor_take(&cursor, length), length, diag);
-	}
-	if (err == COP_OK && model != NULL && refits != NULL) {
-		cop_cursor_init(&cursor, refits->section.data, refits->section.length);
-		cop_cursor_text(&cursor, stored, sizeof stored);
-		err = cop_refit_state_load(&slot->refit, &cursor);
-		if (err != COP_OK)
-			cop_diag_message(diag, "its refits: %s", cop_err_text(err));
-	}
-	if (err == COP_OK)
-		cop_model_slot_settle(slot);
-	return err;
-}
-
-static void refuse(cop_config_changes *changes, const char *model, const cop_diag *why)
-{
-	char text[sizeof why->source + sizeof why->message];
-	cop_diag_text(why, text, sizeof text);
-	for (size_t i = 0; i < changes->count; i++) {
-		cop_config_change *change = &changes->items[i];
-		if (strcmp(change->model, model) != 0)
-			continue;
-		change->kind = COP_CHANGE_REFUSED;
-		(void)snprintf(change->text, sizeof change->text, "model %s: %s", model, text);
-	}
-}
-
-/* The slot that the changes ask for; *slot NULL: none. */
-static cop_err make_slot(cop_model_table *set, const cop_config_model *model, const cop_config_changes *changes,
-        cop_log *log, cop_model_slot **slot, cop_diag *diag)
-{
-	*slot = NULL;
-	if (cop_config_changes_has(changes, COP_CHANGE_GROWS, model->name)) {
-		const cop_model_slot *from = cop_model_table_find_stored(set, model->stored, strlen(model->stored));
-		const cop_model_size size = cop_model_slot_configured(model);
-		return from == NULL ? COP_OK : cop_model_slot_grow(from, model, &size, slot, diag);
-	}
-	if (!cop_config_changes_has(changes, COP_CHANGE_ADDS, model->name) &&
-	        !cop_config_changes_has(changes, COP_CHANGE_RENEWS, model->name))
-		return COP_OK;
-	cop_err err = cop_model_slot_open(model, slot, diag);
-	if (err == COP_OK)
-		err = resume(set, slot, log, diag);
-	if (err == COP_OK)
-		cop_model_slot_begin(*slot, cop_clock_monotonic());
-	return err;
-}
-
-static cop_err make_fresh(cop_model_table *set, const cop_config *next, cop_config_changes *changes, cop_log *log,
-        cop_model_table_exchange *out)
-{
-	out->fresh = cop_mem_alloc(next->model_count, sizeof *out->fresh);
-	if (out->fresh == NULL)
-		return COP_ENOMEM;
-	for (size_t i = 0; i < next->model_count; i++) {
-		cop_diag why = { 0 };
-		cop_model_slot *slot;
-		cop_err err = make_slot(set, &next->models[i], changes, log, &slot, &why);
-		if (err == COP_OK && slot != NULL)
-			out->fresh[out->count++] = slot;
-		if (err == COP_OK)
-			continue;
-		cop_model_slot_close(slot);
-		if (why.message[0] == '\0')
-			cop_diag_message(&why, "%s", cop_err_text(err));
-		refuse(changes, next->models[i].name, &why);
-	}
-	return COP_OK;
-}
-
-static cop_err make_leaving(const cop_model_slot *slot, cop_model_table_exchange *out)
-{
-	cop_parked *model = add_parked(&out->leaving, &out->leaving_count, slot->stored, false);
-	if (model == NULL)
-		return COP_ENOMEM;
-	put_model(slot, &model->section);
-	if (model->section.err != COP_OK || !cop_refit_state_used(&slot->refit))
-		return model->section.err;
-	cop_parked *refits = add_parked(&out->leaving, &out->leaving_count, slot->stored, true);
-	if (refits == NULL)
-		return COP_ENOMEM;
-	put_refits(slot, &refits->section);
-	return refits->section.err;
-}
-
-cop_err cop_model_table_prepare(cop_model_table *set, const cop_config *next, cop_config_changes *changes, cop_log *log,
-        cop_model_table_exchange *out)
-{
-	*out = (cop_model_table_exchange){ 0 };
-	cop_err err = make_fresh(set, next, changes, log, out);
-	for (size_t i = 0; i < set->count && err == COP_OK; i++)
-		if (cop_config_changes_has(changes, COP_CHANGE_REMOVES, set->items[i]->name))
-			err = make_leaving(set->items[i], out);
-	if (err != COP_OK)
-		return err;
-	out->items = cop_mem_alloc(set->count + next->model_count, sizeof *out->items);
-	out->parked = cop_mem_alloc(set->parked_count + out->leaving_count, sizeof *out->parked);
-	return out->items == NULL || out->parked == NULL ? COP_ENOMEM : COP_OK;
-}
-
-void cop_model_table_drop(cop_model_table_exchange *exchange)
-{
-	for (size_t i = 0; i < exchange->count; i++)
-		cop_model_slot_close(exchange->fresh[i]);
-	cop_mem_free(exchange->fresh);
-	cop_mem_free(exchange->items);
-	cop_mem_free(exchange->parked);
-	free_parked(exchange->leaving, exchange->leaving_count);
-	*exchange = (cop_model_table_exchange){ 0 };
-}
-
-/* Forgets what is parked of models that are served now. */
-static void unpark(cop_model_table *set)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < set->parked_count; i++) {
-		cop_parked *parked = &set->parked[i];
-		if (cop_model_table_find(set, parked->stored, strcspn(parked->stored, "#")) == NULL)
-			set->parked[kept++] = *parked;
-		else
-			cop_bytes_fini(&parked->section);
-	}
-	set->parked_count = kept;
-}
-
-static cop_model_slot *take_from(cop_model_slot **slots, size_t count, const char *stored)
-{
-	for (size_t i = 0; i < count; i++) {
-		cop_model_slot *slot = slots[i];
-		if (slot == NULL || strcmp(slot->stored, stored) != 0)
-			continue;
-		slots[i] = NULL;
-		return slot;
-	}
-	return NULL;
-}
-
-void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_model_table_exchange *exchange,
-        void (*gone)(void *context, cop_model_slot *slot), void *context)
-{
-	cop_model_slot **left = set->items;
-	size_t left_count = set->count;
-	set->count = 0;
-	set->items = exchange->items;
-	for (size_t i = 0; i < config->model_count; i++) {
-		const char *stored = config->models[i].stored;
-		cop_model_slot *slot = take_from(exchange->fresh, exchange->count, stored);
-		if (slot != NULL)
-			slot->config = &config->models[i]; /* it was made by one that is gone by now */
-		else
-			slot = take_from(left, left_count, stored);
-		if (slot != NULL)
-			set->items[set->count++] = slot;
-	}
-	for (size_t i = 0; i < left_count; i++) {
-		if (left[i] == NULL)
-			continue;
-		cop_model_slot *now = cop_model_table_find_stored(set, left[i]->stored, strlen(left[i]->stored));
-		if (now != NULL)
-			cop_model_slot_follow(now, left[i]);
-		gone(context, left[i]);
-		cop_model_slot_close(left[i]);
-	}
-	cop_mem_free(left);
-	for (size_t i = 0; i < set->parked_count; i++)
-		exchange->parked[i] = set->parked[i];
-	for (size_t i = 0; i < exchange->leaving_count; i++)
-		exchange->parked[set->parked_count++] = exchange->leaving[i];
-	cop_mem_free(set->parked);
-	set->parked = exchange->parked;
-	exchange->items = NULL;
-	exchange->parked = NULL;
-	exchange->leaving_count = 0;
-	unpark(set);
-	cop_model_table_drop(exchange);
 }
 
 static cop_model_slot **place_of(cop_model_table *set, const char *stored)
@@ -567,7 +365,7 @@ cop_err cop_model_table_set_size(
 cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		cop_err err = complete(&set->items[i], diag);
+		cop_err err = cop_model_table_complete_slot(&set->items[i], diag);
 		if (err != COP_OK)
 			return err;
 	}

@@ -43,27 +43,6 @@ void cop_model_table_adjust(cop_model_table *set, const cop_config *config);
 /* cop_model_slot_reconfigure for each. */
 void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config, cop_log *log);
 
-/* Models that are to come and go, made before anything changes. */
-typedef struct cop_model_table_exchange {
-	cop_model_slot **fresh; /* added or begun anew, in the configuration's order */
-	size_t count;
-	cop_parked *leaving; /* of those that are removed */
-	size_t leaving_count;
-	cop_model_slot **items; /* room for the table's to come */
-	cop_parked *parked;
-} cop_model_table_exchange;
-
-/* Makes what the changes add or begin anew in next (kept by the fresh ones), from what is parked or from the saved model
- * that it is to begin with, if there is one; and the state of what they remove. A model that cannot be made is noted as
- * refused in changes. COP_ENOMEM. Caller ends it with take or drop, also after an error. */
-COP_CHECK cop_err cop_model_table_prepare(cop_model_table *set, const cop_config *next, cop_config_changes *changes,
-        cop_log *log, cop_model_table_exchange *out);
-void cop_model_table_drop(cop_model_table_exchange *exchange);
-/* Puts them into the table, whose models are then those of the configuration (kept), in its order. Those that served until
- * now are given to `gone`, one by one, before they are closed. The exchange is used up. */
-void cop_model_table_take(cop_model_table *set, const cop_config *config, cop_model_table_exchange *exchange,
-        void (*gone)(void *context, cop_model_slot *slot), void *context);
-
 /* The model of this stored name, which both tables have, exchanges its slots. */
 void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const char *stored);
 

@@ -64,6 +64,8 @@ static void save(const void *expert, cop_bytes *bytes) { cop_forest_save(expert,
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_forest_load(expert, cursor); }
 
+static size_t grown(const void *expert) { return cop_forest_grown(expert); }
+static cop_err hold(void *expert, size_t leaves) { return cop_forest_hold(expert, leaves); }
 static cop_err make_room(void *expert, const void *from) { return cop_forest_make_room(expert, from); }
 static void inherit(void *expert, void *from) { cop_forest_inherit(expert, from); }
 
@@ -72,6 +74,8 @@ const cop_expert_class cop_expert_forest = {
 	        .destroy = destroy,
 	        .save = save,
 	        .load = load,
+	        .grown = grown,
+	        .hold = hold,
 	        .make_room = make_room,
 	        .inherit = inherit,
 	        .anatomy = anatomy },

@@ -85,6 +85,8 @@ void cop_forest_save(const cop_forest *forest, cop_bytes *bytes);
  * COP_ENOMEM; then its state is undefined. */
 COP_CHECK cop_err cop_forest_load(cop_forest *forest, cop_cursor *cursor);
 /* As learn/learner.h's of the same names. */
+size_t cop_forest_grown(const cop_forest *forest);
+COP_CHECK cop_err cop_forest_hold(cop_forest *forest, size_t leaves);
 COP_CHECK cop_err cop_forest_make_room(cop_forest *forest, const cop_forest *from);
 void cop_forest_inherit(cop_forest *forest, cop_forest *from);
 

@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "learn/forest_parts.h"
 
-#define NODES (2 * COP_FOREST_LEAVES - 1)
+#define NODES    (2 * COP_FOREST_LEAVES - 1)
+#define SOON     8  /* one part of so many more leaves come while memory for them is made, */
+#define AT_LEAST 16 /* and so many */
 
 static void save_leaf(const cop_forest *f, size_t row, cop_bytes *bytes)
 {
@@ -230,14 +232,40 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 
 /* ---- from another one, of fewer arms ---- */
 
-cop_err cop_forest_make_room(cop_forest *f, const cop_forest *from)
+static size_t most_leaves(const cop_forest *f)
 {
 	size_t most = 0;
+	for (size_t m = 0; m < f->set.trees; m++)
+		most = f->leaves[m] > most ? f->leaves[m] : most;
+	return most;
+}
+
+size_t cop_forest_grown(const cop_forest *f)
+{
+	const size_t most = most_leaves(f), soon = most + most / SOON + AT_LEAST;
+	return soon < f->room ? soon : f->room;
+}
+
+/* What lies arm by arm, which is what is copied: leaves' rows follow each other by the order of dividing. */
+cop_err cop_forest_hold(cop_forest *f, size_t leaves)
+{
+	cop_err err = leaves > f->held ? cop_forest_parts_hold(f, leaves) : COP_OK;
+	const size_t each = f->set.trees * f->set.arms;
+	if (err != COP_OK || leaves == 0)
+		return err;
+	memset(f->before, 0, 2 * (leaves - 1) * each * sizeof *f->before);
+	memset(f->value, 0, 3 * leaves * each * sizeof *f->value);
+	memset(f->sum, 0, leaves * each * sizeof *f->sum);
+	memset(f->right, 0, leaves * each * sizeof *f->right);
+	return COP_OK;
+}
+
+cop_err cop_forest_make_room(cop_forest *f, const cop_forest *from)
+{
+	const size_t most = most_leaves(from);
 	if (from->set.inputs != f->set.inputs || from->set.entries != f->set.entries || from->set.arms > f->set.arms ||
 	        from->set.trees != f->set.trees || from->rows.room != f->rows.room)
 		return COP_ESHAPE;
-	for (size_t m = 0; m < from->set.trees; m++)
-		most = from->leaves[m] > most ? from->leaves[m] : most;
 	return most > f->held ? cop_forest_parts_hold(f, most) : COP_OK;
 }
 

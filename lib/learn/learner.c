@@ -545,6 +545,16 @@ cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree 
 	return learner->class->tree(learner, m, out);
 }
 
+size_t cop_learner_grown(const cop_learner *learner)
+{
+	return learner->class->grown == NULL ? 0 : learner->class->grown(learner);
+}
+
+cop_err cop_learner_hold(cop_learner *learner, size_t leaves)
+{
+	return learner->class->hold == NULL ? COP_OK : learner->class->hold(learner, leaves);
+}
+
 cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from)
 {
 	if (learner->class != from->class || learner->class->make_room == NULL ||

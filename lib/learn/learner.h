@@ -157,6 +157,9 @@ typedef struct cop_learner_class {
 	void (*outliers)(const cop_learner *learner, cop_outliers *out);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
+	/* As cop_learner_grown and cop_learner_hold; both NULL: its size is that of its settings. */
+	size_t (*grown)(const cop_learner *learner);
+	cop_err (*hold)(cop_learner *learner, size_t leaves);
 	/* As cop_learner_make_room and cop_learner_inherit; NULL: no arms. */
 	cop_err (*make_room)(cop_learner *learner, const cop_learner *from);
 	void (*inherit)(cop_learner *learner, cop_learner *from);
@@ -325,6 +328,12 @@ void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
 /* Into a learner of equal settings. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the state is undefined. */
 COP_CHECK cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor);
 
+/* How large the state has grown, and soon will be: leaves of its largest tree; 0: no larger than at first. */
+size_t cop_learner_grown(const cop_learner *learner);
+/* A fresh learner gets the memory that such a state is copied into, all of its pages too, so that nothing of it is left to
+ * the moment of taking over; it is only good for that, or for loading, then. COP_ESHAPE: there is no room for so much.
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_learner_hold(cop_learner *learner, size_t leaves);
 /* A fresh learner that is as another one but for further arms gets all the memory that it needs to take over that one's
  * state. COP_ESHAPE: it is not, or there is no room for so many arms. COP_ENOMEM. `from` is as before. */
 COP_CHECK cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from);

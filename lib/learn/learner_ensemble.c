@@ -549,6 +549,13 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	return cop_mixture_load_members(&e->mixture, cursor);
 }
 
+static size_t grown(const cop_learner *learner) { return cop_mixture_grown(&((const ensemble *)learner)->mixture); }
+
+static cop_err hold(cop_learner *learner, size_t leaves)
+{
+	return cop_mixture_hold(&((ensemble *)learner)->mixture, leaves);
+}
+
 static cop_err room_for(cop_learner *learner, const cop_learner *from)
 {
 	const cop_learner_settings *s = &learner->settings;
@@ -618,6 +625,8 @@ const cop_learner_class cop_learner_ensemble = {
 	.outliers = outliers,
 	.save = save,
 	.load = load,
+	.grown = grown,
+	.hold = hold,
 	.make_room = room_for,
 	.inherit = inherit,
 	.combine = combine,

@@ -297,6 +297,25 @@ cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree 
 	return COP_ENOTFOUND;
 }
 
+size_t cop_mixture_grown(const cop_mixture *mixture)
+{
+	size_t most = 0;
+	for (size_t i = 0; i < mixture->count; i++) {
+		size_t leaves = mixture->class[i]->grown == NULL ? 0 : mixture->class[i]->grown(mixture->member[i]);
+		most = leaves > most ? leaves : most;
+	}
+	return most;
+}
+
+cop_err cop_mixture_hold(cop_mixture *mixture, size_t leaves)
+{
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < mixture->count && err == COP_OK; i++)
+		if (mixture->class[i]->hold != NULL)
+			err = mixture->class[i]->hold(mixture->member[i], leaves);
+	return err;
+}
+
 cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, size_t features, size_t outputs)
 {
 	cop_err err = COP_OK;

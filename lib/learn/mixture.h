@@ -24,6 +24,9 @@ typedef struct cop_member_class {
 	void (*destroy)(void *member);
 	void (*save)(const void *member, cop_bytes *bytes);
 	cop_err (*load)(void *member, cop_cursor *cursor);
+	/* As learn/learner.h's; both NULL: its size is that of its settings. */
+	size_t (*grown)(const void *member);
+	cop_err (*hold)(void *member, size_t leaves);
 	/* As learn/learner.h's; NULL: none has more arms than another. */
 	cop_err (*make_room)(void *member, const void *from);
 	void (*inherit)(void *member, void *from);
@@ -107,6 +110,8 @@ size_t cop_mixture_trees(const cop_mixture *mixture);
 /* COP_ENOTFOUND, and errors of the member's. */
 COP_CHECK cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree **out);
 /* As learn/learner.h's, of members that have them; features and outputs: of a refit. */
+size_t cop_mixture_grown(const cop_mixture *mixture);
+COP_CHECK cop_err cop_mixture_hold(cop_mixture *mixture, size_t leaves);
 COP_CHECK cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, size_t features, size_t outputs);
 void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from);
 

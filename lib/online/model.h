@@ -218,6 +218,17 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes);
  * arms or, of dense contexts, fewer features: COP_ESHAPE with both shapes in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
  */
 COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
+/* What is to be known of a model, to make the memory for its state in another one while it goes on. */
+typedef struct cop_model_extent {
+	cop_model_settings set;
+	size_t leaves;        /* cop_learner_grown of the learner */
+	bool shadow;          /* there is a challenger, */
+	size_t shadow_leaves; /* of so many */
+} cop_model_extent;
+void cop_model_measure(const cop_model *model, cop_model_extent *out);
+/* A model that nothing happened to gets the memory for the state of such a one, all of its pages too; any thread. It is
+ * only good for make_room or load then. Errors of make_room. */
+COP_CHECK cop_err cop_model_hold(cop_model *model, const cop_model_extent *extent, cop_diag *diag);
 /* Whether a model that nothing happened to is as another one but for further arms, so that it can inherit. */
 bool cop_model_inherits(const cop_model *model, const cop_model *from);
 /* Memory for all that such a model is to take over; `from` is as before. COP_ESHAPE with both numbers of arms in *diag:

@@ -1,26 +1,74 @@
-/* All that can fail comes first: memory is made beside a state that goes on serving. Then what does not lie arm by arm
- * changes hands, and the rest is copied; nothing of that can fail. */
+/* All that can fail comes first: memory is made beside a state that goes on serving, most of it on another thread, which
+ * knows of that state what was measured of it. Then what does not lie arm by arm changes hands, and the rest is copied;
+ * nothing of that can fail. */
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
 #include "online/model_state.h"
 
-bool cop_model_inherits(const cop_model *model, const cop_model *from)
+static bool inherits(const cop_model *model, const cop_model_settings *from)
 {
-	const cop_learner_settings *is = &model->set.learner, *was = &from->set.learner;
+	const cop_learner_settings *is = &model->set.learner, *was = &from->learner;
 	return model->learner->class->make_room != NULL && is->features == was->features && is->bits == was->bits &&
 	       is->max_nonzeros == was->max_nonzeros && is->seed == was->seed && is->arms >= was->arms &&
-	       cop_model_can_load(&from->set, &model->set, NULL) == COP_OK;
+	       cop_model_can_load(from, &model->set, NULL) == COP_OK;
 }
 
-/* A second learner for that in the shadow, and memory in both. */
+bool cop_model_inherits(const cop_model *model, const cop_model *from) { return inherits(model, &from->set); }
+
+static cop_err refuse(const cop_model_settings *from, const cop_model *model, cop_err err, cop_diag *diag)
+{
+	if (err == COP_ESHAPE)
+		cop_model_state_refuse_growth(from, &model->set, diag);
+	else if (err != COP_OK)
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	return err;
+}
+
+/* ---- beside it ---- */
+
+void cop_model_measure(const cop_model *model, cop_model_extent *out)
+{
+	const cop_learner *shadow = model->shadow.learner;
+	*out = (cop_model_extent){
+		.set = model->set,
+		.leaves = cop_learner_grown(model->learner),
+		.shadow = shadow != NULL,
+		.shadow_leaves = shadow == NULL ? 0 : cop_learner_grown(shadow),
+	};
+}
+
+/* A second learner, for that in the shadow. */
+static cop_err make_shadow(cop_model *model)
+{
+	return model->learner->class->create(&model->learner->settings, &model->shadow.learner);
+}
+
+cop_err cop_model_hold(cop_model *model, const cop_model_extent *extent, cop_diag *diag)
+{
+	cop_err err = cop_learner_hold(model->learner, extent->leaves);
+	if (err == COP_OK && extent->shadow && inherits(model, &extent->set)) {
+		err = make_shadow(model);
+		if (err == COP_OK)
+			err = cop_learner_hold(model->shadow.learner, extent->shadow_leaves);
+	}
+	return refuse(&extent->set, model, err, diag);
+}
+
+/* ---- between two events ---- */
+
+/* A challenger may have come or gone since it was measured. */
 static cop_err make_room(cop_model *model, const cop_model *from)
 {
 	cop_err err = cop_learner_make_room(model->learner, from->learner);
-	if (err != COP_OK || from->shadow.learner == NULL)
+	if (from->shadow.learner == NULL) {
+		cop_learner_free(model->shadow.learner);
+		model->shadow.learner = NULL;
 		return err;
-	err = model->learner->class->create(&model->learner->settings, &model->shadow.learner);
+	}
+	if (err == COP_OK && model->shadow.learner == NULL)
+		err = make_shadow(model);
 	return err == COP_OK ? cop_learner_make_room(model->shadow.learner, from->shadow.learner) : err;
 }
 
@@ -32,11 +80,7 @@ cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_diag *d
 		err = cop_model_explain_also(model, from->learner);
 	if (err == COP_OK && from->shadow.learner != NULL)
 		err = cop_model_explain_also(model, from->shadow.learner);
-	if (err == COP_ESHAPE)
-		cop_model_state_refuse_growth(&from->set, &model->set, diag);
-	else if (err != COP_OK)
-		cop_diag_message(diag, "%s", cop_err_text(err));
-	return err;
+	return refuse(&from->set, model, err, diag);
 }
 
 static void inherit_explanations(cop_model *model, cop_model *from)

@@ -637,6 +637,7 @@ static void count_ended(void *context, cop_model_slot *slot)
 {
 	(void)context;
 	assert_string_equal(slot->name, "d");
+	cop_model_slot_close(slot);
 	ended++;
 }
 
@@ -649,7 +650,7 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 	cop_config_report report;
 	cop_config_changes changes = { 0 };
 	cop_model_table table = { 0 };
-	cop_model_table_exchange exchange = { 0 };
+	cop_model_exchange exchange = { 0 };
 	(void)context;
 	(void)diag;
 	cop_config_report_init(&report);
@@ -664,7 +665,11 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_config_diff(own, next, &changes);
 	if (err == COP_OK)
-		err = cop_model_table_prepare(&table, next, &changes, NULL, &exchange);
+		err = cop_model_exchange_begin(&exchange, &table, next, &changes);
+	if (err == COP_OK) {
+		cop_model_exchange_make(&exchange, &table, next, &changes, NULL);
+		err = cop_model_exchange_ready(&exchange, &table, next, &changes);
+	}
 	bool refused = false;
 	for (size_t i = 0; i < changes.count; i++)
 		refused |= changes.items[i].kind != COP_CHANGE_APPLIED;
@@ -673,7 +678,7 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 	if (err == COP_OK) {
 		ended = 0;
 		const cop_model_slot *m = cop_model_table_find(&table, "m", 1);
-		cop_model_table_take(&table, own, &exchange, count_ended, NULL);
+		cop_model_exchange_take(&exchange, &table, own, count_ended, NULL);
 		cop_model_table_reconfigure(&table, own, NULL);
 		assert_int_equal(ended, 1);
 		assert_ptr_equal(cop_model_table_find(&table, "m", 1), m);
@@ -683,7 +688,7 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 		for (size_t i = 0; i < table.count; i++)
 			assert_ptr_equal(table.items[i]->config, &own->models[i]);
 	}
-	cop_model_table_drop(&exchange);
+	cop_model_exchange_drop(&exchange);
 	cop_config_changes_free(&changes);
 	cop_model_table_fini(&table);
 	cop_config_free(own);
