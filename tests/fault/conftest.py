@@ -14,4 +14,6 @@ daemon = service.daemon
 
 @pytest.fixture
 def fault(tmp_path):
-    return Fault(tmp_path)
+    made = Fault(tmp_path)
+    yield made
+    made.end()  # what hangs goes on

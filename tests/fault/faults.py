@@ -25,6 +25,7 @@ OPEN, WRITE, SYNC, RENAME, CUT, REMOVE, READ, RESERVE, FOLDER, MEMORY = (1 << i 
 FILES = OPEN | WRITE | SYNC | RENAME | CUT | REMOVE | READ | RESERVE | FOLDER
 FOREVER = 1 << 62
 LOSE = 1  # a flag: a sync that fails has lost what it was to sync
+HANG = 2  # a flag: the call does not fail, it waits until the fault ends
 DIE = 0  # as errno: the process is killed in the call
 
 
@@ -72,7 +73,7 @@ class Fault:
         self.begin(kinds, 0, nth=0, path=path)
 
     def end(self):
-        self.set(kinds=0)
+        self.set(kinds=0, flags=0)
 
     def hurry(self, seconds=2.0):
         """What the daemon does every so often, it does now."""

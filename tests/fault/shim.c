@@ -40,6 +40,7 @@ enum kind {
 
 enum flag {
 	LOSE = 1, /* a sync that fails has lost what was written since the file's last good one: it reads as zero */
+	HANG = 2, /* the call does not fail: it waits until the flag is taken back */
 };
 
 /* Shared with the tests (faults.py has the same). */
@@ -92,7 +93,13 @@ static bool strikes(void)
 	if (nth == 0 || n < nth || n - nth >= __atomic_load_n(&shared->times, __ATOMIC_SEQ_CST))
 		return false;
 	(void)__atomic_add_fetch(&shared->failed, 1, __ATOMIC_SEQ_CST);
-	return true;
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	bool hung = false;
+	while ((__atomic_load_n(&shared->flags, __ATOMIC_SEQ_CST) & HANG) != 0) {
+		hung = true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return !hung;
 }
 
 /* True: the call is to fail, with errno set. */

@@ -90,6 +90,40 @@ static void test_full_trees_keep_their_leaves(void **state)
 	cop_bytes_fini(&other);
 }
 
+/* What was made room for while the trees went on growing takes nothing more at the end, young or full. */
+static void test_memory_held_before_the_trees_grew_on_is_enough(void **state)
+{
+	static const size_t events[][2] = { { 0, 10 }, { 60, 100 }, { 2000, 40 }, { 20000, 500 } };
+	(void)state;
+	cop_bytes bytes, other;
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&other);
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+		cop_forest *few = forest_of(FOREST_D, 0, MANY, TREES, 1), *heir = forest_of(FOREST_D, 0, MORE, TREES, 9);
+		run(few, MANY, 1, events[i][0]);
+		assert_in_range(cop_forest_grown(few), most_leaves(few), few->room);
+		assert_int_equal(cop_forest_hold(heir, cop_forest_grown(few)), COP_OK);
+		run(few, MANY, 2, events[i][1]);
+		save(few, &bytes);
+		cop_forest *loaded = loaded_of(&bytes, MORE);
+		const float *value = heir->value;
+		assert_int_equal(cop_forest_make_room(heir, few), COP_OK);
+		assert_ptr_equal(heir->value, value);
+		cop_forest_inherit(heir, few);
+		assert_true(heir->held <= few->held && heir->nodes >= 2 * heir->held - 1);
+		cop_forest_free(few);
+		run(heir, MORE, 3, 300);
+		run(loaded, MORE, 3, 300);
+		save(heir, &bytes);
+		save(loaded, &other);
+		assert_bytes_equal(&bytes, &other);
+		cop_forest_free(heir);
+		cop_forest_free(loaded);
+	}
+	cop_bytes_fini(&bytes);
+	cop_bytes_fini(&other);
+}
+
 /* Trees that are not full grow on, as far as there is room among so many arms. */
 static void test_young_trees_have_the_room_of_their_arms(void **state)
 {
@@ -164,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_trees_keep_their_leaves),
+		cmocka_unit_test(test_memory_held_before_the_trees_grew_on_is_enough),
 		cmocka_unit_test(test_young_trees_have_the_room_of_their_arms),
 		cmocka_unit_test(test_room_out_of_bounds_is_refused),
 		cmocka_unit_test(test_other_shapes_have_no_room),

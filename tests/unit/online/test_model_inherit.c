@@ -125,11 +125,22 @@ static cop_model *loaded_of(const cop_model *model, size_t arms)
 	return more;
 }
 
-/* Takes the model. */
-static cop_model *heir_of(cop_model *model, size_t arms)
+/* With memory for what the model is now. */
+static cop_model *held_of(const cop_model *model, size_t arms)
 {
 	cop_diag diag = { 0 };
-	cop_model *heir = fresh_of(model, arms);
+	cop_model_extent extent;
+	cop_model *held = fresh_of(model, arms);
+	cop_model_measure(model, &extent);
+	if (cop_model_hold(held, &extent, &diag) != COP_OK)
+		fail_msg("%s", diag.message);
+	return held;
+}
+
+/* Takes the model. */
+static cop_model *become_heir(cop_model *heir, cop_model *model)
+{
+	cop_diag diag = { 0 };
 	assert_true(cop_model_inherits(heir, model));
 	if (cop_model_make_room(heir, model, &diag) != COP_OK)
 		fail_msg("%s", diag.message);
@@ -140,6 +151,8 @@ static cop_model *heir_of(cop_model *model, size_t arms)
 	cop_model_free(model);
 	return heir;
 }
+
+static cop_model *heir_of(cop_model *model, size_t arms) { return become_heir(fresh_of(model, arms), model); }
 
 static void check_alike(const cop_model *a, const cop_model *b)
 {
@@ -180,6 +193,49 @@ static void test_heir_is_as_the_loaded_one_now_and_later(void **state)
 		cop_model_free(loaded);
 		cop_model_free(again);
 		cop_model_free(heir);
+	}
+}
+
+/* What was measured has grown, and a challenger has come or gone, since the memory was made. */
+static void test_heir_whose_memory_was_made_before_is_as_the_loaded_one(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		const size_t arms = kinds[kind].arms;
+		cop_rng rng;
+		cop_model *few = new_model(kind), *held = held_of(few, arms);
+		cop_rng_init(&rng, FIXTURE_SEED, 600 + kind);
+		live(few, &rng, kinds[kind].sparse, 450, 60);
+		if (kinds[kind].beside == CHALLENGED)
+			assert_int_equal(cop_model_retire(few), COP_OK);
+		else if (kinds[kind].beside == ALONE)
+			put_beside(few, CHALLENGED, kinds[kind].sparse);
+		cop_model *loaded = loaded_of(few, arms);
+		cop_model *heir = become_heir(held, few);
+		check_alike(heir, loaded);
+		live_both(heir, loaded, kind, 510, 200);
+		cop_model_free(loaded);
+		cop_model_free(heir);
+	}
+}
+
+/* The other way of taking over. */
+static void test_memory_that_was_made_takes_what_is_loaded(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		cop_bytes bytes;
+		cop_model *few = new_model(kind), *held = held_of(few, kinds[kind].arms);
+		cop_model *loaded = loaded_of(few, kinds[kind].arms);
+		cop_bytes_init(&bytes);
+		model_save(few, &bytes);
+		assert_int_equal(cop_model_load(held, bytes.data, bytes.length, NULL), COP_OK);
+		check_alike(held, loaded);
+		live_both(held, loaded, kind, 450, 200);
+		cop_bytes_fini(&bytes);
+		cop_model_free(loaded);
+		cop_model_free(held);
+		cop_model_free(few);
 	}
 }
 
@@ -247,6 +303,13 @@ static void test_arms_that_there_is_no_room_for_change_nothing(void **state)
 	assert_int_equal(cop_model_make_room(heir, model, &diag), COP_ESHAPE);
 	assert_non_null(strstr(diag.message, "saved with 4 arms, in a form that has no room for 700"));
 	cop_model_free(heir);
+	heir = fresh_of(model, 700);
+	cop_model_extent extent;
+	cop_model_measure(model, &extent);
+	extent.leaves = 100000;
+	assert_int_equal(cop_model_hold(heir, &extent, &diag), COP_ESHAPE);
+	assert_non_null(strstr(diag.message, "saved with 4 arms, in a form that has no room for 700"));
+	cop_model_free(heir);
 	live_both(model, same, 2, 450, 100);
 	cop_model_free(same);
 	cop_model_free(model);
@@ -266,6 +329,17 @@ static void test_room_that_is_not_taken_changes_nothing(void **state)
 			assert_int_equal(err, cop_test_alloc_failed() ? COP_ENOMEM : COP_OK);
 			cop_model_free(heir);
 		}
+		cop_model_extent extent;
+		cop_model_measure(model, &extent);
+		err = COP_ENOMEM;
+		for (unsigned long n = 1; err != COP_OK; n++) {
+			cop_model *heir = fresh_of(model, kinds[kind].arms);
+			cop_test_alloc_fail(n, 0);
+			err = cop_model_hold(heir, &extent, NULL);
+			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err, cop_test_alloc_failed() ? COP_ENOMEM : COP_OK);
+			cop_model_free(heir);
+		}
 		check_alike(model, same);
 		live_both(model, same, kind, 450, 50);
 		cop_model_free(same);
@@ -277,6 +351,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_heir_is_as_the_loaded_one_now_and_later),
+		cmocka_unit_test(test_heir_whose_memory_was_made_before_is_as_the_loaded_one),
+		cmocka_unit_test(test_memory_that_was_made_takes_what_is_loaded),
 		cmocka_unit_test(test_what_gives_way_in_an_heir_is_as_in_the_loaded_one),
 		cmocka_unit_test(test_explanations_kept_stay),
 		cmocka_unit_test(test_only_further_arms_are_inherited),

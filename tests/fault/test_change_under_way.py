@@ -1,0 +1,238 @@
+"""A model is changed while the daemon serves: what happens in between. The thread that makes the change hangs in a call on
+live.json, before the change is on disk or after it."""
+
+import errno
+import signal
+
+import pytest
+from faults import DIE, HANG, RENAME, SYNC, checkpoints, read_checkpoint, service
+
+X = [0.1, 0.2, 0.3]
+GROW = {"do": "set", "options": {"arms": 5}}
+REST = service.section("checkpoint", {"every": "1h"}) + service.section("journal", {"sync": "never"})
+TEXT = service.model(reward_window="1d") + service.model("other") + REST
+BEFORE = (RENAME, 1)  # what stands in the folder is the old one
+AFTER = (SYNC, 2)  # of the folder: it is the new one
+
+
+class Pending:
+    """A change that hangs, until it is let go on."""
+
+    def __init__(self, one, fault, where=BEFORE, body=None, model="m"):
+        self.fault, self.admin = fault, one.admin()
+        fault.begin(where[0], DIE, nth=where[1], times=1, path="/state", flags=HANG)
+        self.admin.send("model", model, {**(body or GROW), "seq": 7})
+        self.wait()
+
+    def wait(self):
+        service.wait_for(lambda: self.fault.get("failed") > 0, "the thread to hang")
+
+    def go_on(self):
+        self.fault.end()
+
+    def answer(self):
+        self.go_on()
+        return self.admin.receive()
+
+
+def settled(one, client):
+    client.ok("checkpoint")
+    return read_checkpoint(checkpoints(one.state)[-1])
+
+
+def events(client, first, count, arms=3):
+    for i in range(first, first + count):
+        action = client.decide("m", i, [i % 7 / 7, i % 5 / 5, i % 3 / 3], mask=[True] * arms)
+        assert action["a"] < arms
+        if i % 3:
+            assert client.feedback("m", i, i % 2) == "applied"
+
+
+@pytest.mark.parametrize("where", [BEFORE, AFTER], ids=["before", "after"])
+@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+def test_events_go_on_while_a_model_gets_arms(daemon, fault, learner, where):
+    one = daemon(service.model(learner=learner, reward_window="1d") + REST, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    pending = Pending(one, fault, where)
+    events(client, 60, 200)
+    model = client.model()
+    assert model["arms"] == 3 and model["decisions"] == 260
+    assert "event=arms_added" not in one.log() and "event=model_change" not in one.log()
+    status, reply = pending.answer()
+    assert (status, reply) == ("ok", {"applied": ["model m: arms: 3 -> 5"], "restart": [], "seq": 7})
+    events(client, 260, 100, arms=5)
+    model = client.model()
+    assert model["arms"] == 5 and model["decisions"] == 360
+    state = settled(one, client)
+    for path in checkpoints(one.state):
+        path.unlink()
+    one.kill()
+    one.start()  # from the journal alone, whose record says from which decision on there were five
+    assert settled(one, one.client()) == state
+    assert one.client().feedback("m", 63, 0.5) == "applied"
+
+
+def test_further_orders_wait_for_the_one_under_way(daemon, fault):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    pending = Pending(one, fault)
+    for model in ("m", "other", "new"):
+        for do in ("add", "set", "unset", "reset", "remove"):
+            refused = client.error("model", model, {"do": do, "options": {"arms": 6}})
+            assert refused["code"] == "busy" and "the model m is being changed" in refused["message"], refused
+    assert client.error("reload")["code"] == "busy"
+    assert client.error("model", "m", {"do": "sing"})["code"] == "bad_request"
+    assert client.error("decide", "m", {"id": 1, "x": X, "mask": [True] * 5})["code"] == "bad_request"
+    client.ok("checkpoint")
+    assert pending.answer()[0] == "ok"
+    assert client.ok("model", "m", {"do": "set", "options": {"arms": 6}})["applied"] == ["model m: arms: 5 -> 6"]
+    assert client.ok("reload") == {"applied": [], "restart": []}
+
+
+def test_reload_by_a_signal_comes_after_the_change_under_way(daemon, fault):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    pending = Pending(one, fault)
+    one.write_config(TEXT + service.model("new"))
+    one.signal(signal.SIGHUP)
+    events(client, 0, 30)
+    assert "event=reload " not in one.log() and len(client.status()["models"]) == 2
+    assert pending.answer()[0] == "ok"
+    one.logged("event=reload ")
+    log = one.log()
+    assert log.index("event=model_change") < log.index("event=reload ")
+    assert [(m["name"], m["arms"]) for m in client.status()["models"]] == [("m", 5), ("other", 3), ("new", 3)]
+
+
+@pytest.mark.parametrize("where", [BEFORE, AFTER], ids=["before", "after"])
+def test_kill_leaves_one_configuration_or_the_other(daemon, fault, where):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    Pending(one, fault, where)
+    client.ok("checkpoint")
+    events(client, 60, 60)
+    state = client.model()
+    one.kill()
+    fault.end()
+    one.start()
+    client = one.client()
+    model = client.model()
+    assert model["arms"] == (3 if where == BEFORE else 5)
+    assert {k: model[k] for k in ("decisions", "learned", "pending", "rev")} == {
+        k: state[k] for k in ("decisions", "learned", "pending", "rev")}
+    assert client.feedback("m", 63, 0.5) == "applied"
+    events(client, 200, 30, arms=model["arms"])
+    if where == BEFORE:
+        assert client.ok("model", "m", GROW)["applied"] == ["model m: arms: 3 -> 5"]
+
+
+@pytest.mark.parametrize("body, model, arms", [
+    (GROW, "m", 5),
+    ({"do": "set", "options": {"features": 6}}, "m", 3),
+    ({"do": "set", "options": {"reward_window": "2d"}}, "m", 3),
+    ({"do": "add", "options": {"features": 3, "arms": 4}}, "new", 4),
+], ids=["arms", "features", "option", "model"])
+def test_stop_comes_after_the_change_under_way(daemon, fault, body, model, arms):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 40)
+    pending = Pending(one, fault, body=body, model=model)
+    events(client, 40, 40)
+    one.signal(signal.SIGTERM)
+    one.logged("event=stopping")
+    pending.go_on()
+    assert pending.admin.receive()[0] == "ok"
+    one.wait()
+    assert "event=model_change" in one.log()
+    one.start()
+    assert one.client().model(model)["arms"] == arms
+    assert one.client().model()["decisions"] == 80 and one.client().feedback("m", 42, 0.5) == "applied"
+
+
+def test_change_that_cannot_be_written_is_refused_and_nothing_changes(daemon, fault):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    before = settled(one, client)
+    for kind in (RENAME, SYNC):
+        fault.begin(kind, errno.ENOSPC, times=1)
+        refused = client.error("model", "m", GROW)
+        assert refused["code"] == "internal" and "live.json" in refused["message"]
+        fault.end()
+        assert not (one.state / "live.json").exists()
+    assert settled(one, client) == before
+    assert client.ok("model", "m", GROW)["applied"] == ["model m: arms: 3 -> 5"]
+
+
+def test_requester_that_left_is_missed_by_nobody(daemon, fault):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    pending = Pending(one, fault)
+    pending.admin.close()
+    pending.go_on()
+    one.logged("event=model_change")
+    assert client.model()["arms"] == 5
+
+
+def test_person_is_forgotten_while_a_model_gets_arms(daemon, fault):
+    twin, one = daemon(TEXT), daemon(TEXT, env=fault.env)
+    for at in (twin, one):
+        client = at.client()
+        for i in range(90):
+            if i % 9 == 4 and at is twin:  # whom nobody ever saw
+                continue
+            body = {"id": i, "x": [i % 7 / 7, i % 5 / 5, 0], "a": i % 3, "p": 0.5, "loss": i % 2}
+            assert client.ok("feedback", "m", {**body, "unit": "ann" if i % 9 == 4 else "ben"})["result"] == "applied"
+    pending = Pending(one, fault)
+    client = one.client()
+    client.ok("forget", "", {"unit": "ann"})
+    one.logged("event=forgotten")
+    assert "relearned=yes" in one.log() and "event=forget_failed" not in one.log()
+    assert pending.answer()[0] == "ok"
+    twin.client().ok("model", "m", GROW)
+    assert settled(one, client)["m"]["learner"] == settled(twin, twin.client())["m"]["learner"]
+    assert b"ann" not in b"".join(path.read_bytes() for path in one.state.rglob("*") if path.is_file())
+
+
+REFIT = {"enabled": True, "every": "365d", "promote": "hand", "holdout": 0.3, "least_feedback": 100}
+
+
+@pytest.mark.parametrize("when", ["promoted", "rolled back", "comes"])
+def test_challenger_that_comes_or_serves_while_a_model_gets_arms(daemon, fault, when):
+    inner = service.section("refit", REFIT)
+    text = service.model(refits=True, reward_window="1d").rstrip()[:-1] + inner + "}\n" + REST
+    one = daemon(text, env=fault.env)
+    client = one.client()
+    ids = iter(range(10**6))
+
+    def teach(count):
+        items = [{"id": (i := next(ids)), "x": [i % 7 / 7, i % 5 / 5, i % 3 / 3]} for _ in range(count)]
+        actions = client.ok("decide_batch", "m", {"items": items})["items"]
+        losses = [{"id": a["id"], "loss": 0.1 if (a["a"] == 0) == (i["x"][0] < 0.5) else 0.9} for i, a in zip(items, actions)]
+        client.ok("feedback_batch", "m", {"items": losses})
+
+    def challenge():
+        client.ok("refit", "m")
+        service.wait_for(lambda: client.model().get("challenger", {}).get("state") == "shadow", "a challenger")
+
+    for _ in range(5):
+        teach(400)
+    if when != "comes":
+        challenge()
+    if when == "rolled back":
+        client.ok("promote", "m")
+    pending = Pending(one, fault)
+    if when == "comes":
+        challenge()
+    client.ok("rollback" if when == "rolled back" else "promote", "m")
+    teach(100)
+    assert pending.answer()[0] == "ok"
+    teach(100)
+    model = client.model()
+    assert model["arms"] == 5 and model["challenger"]["state"] == ("shadow" if when == "rolled back" else "serving")
+    state = settled(one, client)
+    one.kill()
+    one.start()
+    assert settled(one, one.client()) == state
