@@ -172,7 +172,8 @@ cop_err cop_change_order_check(const cop_change_order *o, const cop_config *conf
 }
 
 /* The order's options over those of the change; file: the file's model, or NULL. */
-static cop_err put_options(const cop_change_order *o, const cop_config_model *file, cop_live_model *change, cop_wire_fault *fault)
+static cop_err put_options(
+        const cop_change_order *o, const cop_config_model *file, cop_live_model *change, cop_wire_fault *fault)
 {
 	cop_err err = COP_OK;
 	for (size_t i = 0; i < o->values.count && err == COP_OK; i++) {
@@ -219,7 +220,8 @@ static void forget_values(cop_live_model *change)
 	cop_live_values_clear(&change->were);
 }
 
-cop_err cop_change_order_edit(const cop_change_order *o, const cop_config *file, cop_live_changes *live, cop_wire_fault *fault)
+cop_err cop_change_order_edit(
+        const cop_change_order *o, const cop_config *file, cop_live_changes *live, cop_wire_fault *fault)
 {
 	const cop_config_model *there = cop_config_find(file, o->name, strlen(o->name));
 	cop_live_model *change = cop_live_put(live, o->name);

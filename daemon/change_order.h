@@ -29,9 +29,11 @@ const char *cop_change_order_deed(const cop_change_order *order);
 void cop_change_order_fini(cop_change_order *order);
 
 /* COP_EINVAL, COP_EFORMAT, COP_ENOMEM, with *fault, as all that follow; finish it also after an error. */
-COP_CHECK cop_err cop_change_order_decode(const void *body, size_t length, cop_change_order *order, cop_wire_fault *fault);
+COP_CHECK cop_err cop_change_order_decode(
+        const void *body, size_t length, cop_change_order *order, cop_wire_fault *fault);
 /* Whether it makes sense where this configuration is served. */
-COP_CHECK cop_err cop_change_order_check(const cop_change_order *order, const cop_config *config, cop_wire_fault *fault);
+COP_CHECK cop_err cop_change_order_check(
+        const cop_change_order *order, const cop_config *config, cop_wire_fault *fault);
 /* Puts it into live changes, over those there; file: the configuration without any. */
 COP_CHECK cop_err cop_change_order_edit(
         const cop_change_order *order, const cop_config *file, cop_live_changes *live, cop_wire_fault *fault);

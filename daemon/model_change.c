@@ -89,8 +89,8 @@ static cop_err conclude(cop_server *server, cop_model_change *change, cop_err er
 static cop_err make_ready(cop_server *server, cop_model_change *change)
 {
 	const cop_diag none = { 0 };
-	cop_err err = cop_model_exchange_ready(
-	        &change->exchange, &server->durable.models, change->next, &change->changes);
+	cop_err err =
+	        cop_model_exchange_ready(&change->exchange, &server->durable.models, change->next, &change->changes);
 	return err == COP_OK ? COP_OK : cop_reload_fault(err, &none, &change->fault);
 }
 
@@ -188,8 +188,8 @@ static cop_err carry_out(cop_server *server, cop_model_change *change, bool *lat
 {
 	if (ends(change))
 		return make_now(server, change);
-	cop_err err = cop_model_exchange_begin(
-	        &change->exchange, &server->durable.models, change->next, &change->changes);
+	cop_err err =
+	        cop_model_exchange_begin(&change->exchange, &server->durable.models, change->next, &change->changes);
 	if (err == COP_OK)
 		err = cop_job_start(&change->job, make, change);
 	*later = err == COP_OK;

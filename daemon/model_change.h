@@ -10,8 +10,7 @@
 #include "wire/wire_keys.h"
 
 /* name: of the model, length bytes. body: `{do: add | set | unset | reset | remove, options?: {OPTION: value | [value ...]},
- * fresh?: bool, seq?}`. Appends what a reload would to out; or *later, and the request is kept (cop_request_keep) until its
- * answer. What takes a restart is refused, and nothing changed after an error: COP_EINVAL, COP_EFORMAT, COP_EIO, COP_ENOMEM,
+ * fresh?: bool, seq?}`. Appends what a reload would to out; or *later, and cop_request_answer is called when it is done. What takes a restart is refused, and nothing changed after an error: COP_EINVAL, COP_EFORMAT, COP_EIO, COP_ENOMEM,
  * with *fault. */
 COP_CHECK cop_err cop_model_change_order(cop_server *server, const char *name, size_t name_length, const void *body,
         size_t length, bool *later, cop_bytes *out, cop_wire_fault *fault);

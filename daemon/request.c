@@ -217,8 +217,8 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 
 static cop_err change_model(request *r, cop_wire_fault *fault)
 {
-	return cop_model_change_order(r->server, r->name, r->name_length, r->body, r->length, &r->later,
-	        &r->server->serving.reply, fault);
+	return cop_model_change_order(
+	        r->server, r->name, r->name_length, r->body, r->length, &r->later, &r->server->serving.reply, fault);
 }
 
 static cop_err forget(request *r, cop_wire_fault *fault)

@@ -225,7 +225,7 @@ static void take_timers(cop_server *server)
 	if (server->reload_due)
 		reload(server);
 	cop_slot_bin_turn(&server->bin);
-	cop_forgetting_turn(&server->forgetting, now);    /* while all that was put is written */
+	cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
 	server->behind = cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);
 	cop_refits_turn(&server->refits, now);

@@ -48,9 +48,9 @@ typedef struct cop_server {
 	bool behind;      /* more reward windows may be over than a turn ended */
 	int signals;      /* readable when a signal came */
 	bool stop;
-	bool reload_due;                 /* a signal came while a model is being changed */
+	bool reload_due;          /* a signal came while a model is being changed */
 	cop_model_change *change; /* of a model, under way (daemon/model_change.h); NULL: none */
-	cop_request_kept kept;           /* that asked for it */
+	cop_request_kept kept;    /* that asked for it */
 	cop_slot_bin bin;
 } cop_server;
 

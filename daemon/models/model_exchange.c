@@ -8,8 +8,8 @@
 #include "daemon/common/clock.h"
 #include "daemon/models/model_table_private.h"
 
-cop_err cop_model_exchange_begin(cop_model_exchange *exchange, cop_model_table *set, const cop_config *next,
-        const cop_config_changes *changes)
+cop_err cop_model_exchange_begin(
+        cop_model_exchange *exchange, cop_model_table *set, const cop_config *next, const cop_config_changes *changes)
 {
 	const size_t count = next->model_count;
 	*exchange = (cop_model_exchange){
@@ -83,7 +83,8 @@ static void refuse(cop_config_changes *changes, const char *model, const cop_dia
 }
 
 /* The slot, if there is to be one, has a fault of `err`. */
-static void refuse_slot(cop_config_changes *changes, const char *model, cop_model_slot **slot, cop_err err, cop_diag *why)
+static void refuse_slot(
+        cop_config_changes *changes, const char *model, cop_model_slot **slot, cop_err err, cop_diag *why)
 {
 	cop_model_slot_close(*slot);
 	*slot = NULL;

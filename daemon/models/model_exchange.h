@@ -22,8 +22,8 @@ typedef struct cop_model_exchange {
 
 /* Looks at what the changes add, begin anew or have grow in next (kept until take or drop). COP_ENOMEM. Caller ends it with
  * take or drop, also after an error. */
-COP_CHECK cop_err cop_model_exchange_begin(cop_model_exchange *exchange, cop_model_table *set, const cop_config *next,
-        const cop_config_changes *changes);
+COP_CHECK cop_err cop_model_exchange_begin(
+        cop_model_exchange *exchange, cop_model_table *set, const cop_config *next, const cop_config_changes *changes);
 /* Makes their slots: from what is parked, from the saved model that one is to begin with, or with memory alone where it
  * grows. One that cannot be made is noted as refused in changes. */
 void cop_model_exchange_make(cop_model_exchange *exchange, const cop_model_table *set, const cop_config *next,

@@ -311,7 +311,7 @@ cop_err cop_mixture_hold(cop_mixture *mixture, size_t leaves)
 {
 	cop_err err = COP_OK;
 	for (size_t i = 0; i < mixture->count && err == COP_OK; i++)
-		if (mixture->class[i]->hold != NULL)
+		if (mixture->class[i] -> hold != NULL)
 			err = mixture->class[i]->hold(mixture->member[i], leaves);
 	return err;
 }

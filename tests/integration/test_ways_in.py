@@ -38,11 +38,11 @@ def test_viewers_of_the_page_are_measured():
 
 def test_waits_while_models_change_are_measured():
     build = Path(program("COPPICED")).resolve().parents[1]
-    done = subprocess.run([sys.executable, ROOT / "tests/bench/ways_in/orders", build, "1", "0.4"], capture_output=True, text=True,
-                          timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/ways_in/orders", build, "1", "0.4", "2000"], capture_output=True,
+                          text=True, timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
     waits = re.findall(r"^(.*?) +(\d+\.\d\d) ms", done.stdout, re.MULTILINE)
-    assert len(waits) == 6 * 4 and all(float(wait) > 0 for _, wait in waits)
+    assert len(waits) == 6 * 4 + 2 and all(float(wait) > 0 for _, wait in waits)
 
 
 def test_what_if_is_measured_beside_a_start():

@@ -99,7 +99,8 @@ static void test_memory_held_before_the_trees_grew_on_is_enough(void **state)
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&other);
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
-		cop_forest *few = forest_of(FOREST_D, 0, MANY, TREES, 1), *heir = forest_of(FOREST_D, 0, MORE, TREES, 9);
+		cop_forest *few = forest_of(FOREST_D, 0, MANY, TREES, 1),
+		           *heir = forest_of(FOREST_D, 0, MORE, TREES, 9);
 		run(few, MANY, 1, events[i][0]);
 		assert_in_range(cop_forest_grown(few), most_leaves(few), few->room);
 		assert_int_equal(cop_forest_hold(heir, cop_forest_grown(few)), COP_OK);
