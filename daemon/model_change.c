@@ -2,8 +2,11 @@
  * right, all it changes is this model, and what is to come has been made, the copy is written to the state folder; then,
  * between two events, it takes effect. From the writing to the taking effect a kill leaves the new configuration with a
  * state and records of the old one, which a start brings to the new one (model_table.h). Of a model that is removed or begun
- * anew a start would pass those records over: these two are made, written and take effect between the same two events. */
+ * anew a start would pass those records over: these two are made, written and take effect between the same two events, and
+ * so is one that was parked. */
 #include "daemon/model_change.h"
+
+#include <string.h>
 
 #include "base/mem.h"
 #include "daemon/change_order.h"
@@ -49,7 +52,7 @@ static cop_err write_live(cop_model_change *change)
 	return err == COP_OK ? COP_OK : cop_reload_fault(err, &why, &change->fault);
 }
 
-/* Of the server it reads what is parked alone, which only a change could change. */
+/* Of the server it reads which models are parked, which only a change could change. */
 static void make(void *context)
 {
 	cop_model_change *change = context;
@@ -146,7 +149,7 @@ void cop_model_change_drop(cop_server *server)
 
 /* ---- the order ---- */
 
-cop_err cop_model_change_free(const cop_server *server, const char *verb, cop_wire_fault *fault)
+cop_err cop_model_change_check(const cop_server *server, const char *verb, cop_wire_fault *fault)
 {
 	if (server->change == NULL)
 		return COP_OK;
@@ -176,17 +179,20 @@ static cop_err read(cop_server *server, cop_model_change *change)
 	return err == COP_OK ? cop_change_order_judge(&change->order, &change->changes, fault) : err;
 }
 
-/* A model ends by it, at least in this life. */
-static bool ends(const cop_model_change *change)
+/* A model ends by it, at least in this life; or what is parked comes back, of which somebody may be forgotten meanwhile. */
+static bool is_at_once(cop_server *server, const cop_model_change *change)
 {
-	return cop_config_changes_has(&change->changes, COP_CHANGE_REMOVES, change->order.name) ||
-	       cop_config_changes_has(&change->changes, COP_CHANGE_RENEWS, change->order.name);
+	const char *name = change->order.name;
+	const cop_config_model *next = cop_config_find(change->next, name, strlen(name));
+	return cop_config_changes_has(&change->changes, COP_CHANGE_REMOVES, name) ||
+	       cop_config_changes_has(&change->changes, COP_CHANGE_RENEWS, name) ||
+	       (next != NULL && cop_model_table_find_parked(&server->durable.models, next->stored, false) != NULL);
 }
 
-/* What does not end a model is left to the thread. */
+/* The rest is left to the thread. */
 static cop_err carry_out(cop_server *server, cop_model_change *change, bool *later)
 {
-	if (ends(change))
+	if (is_at_once(server, change))
 		return make_now(server, change);
 	cop_err err =
 	        cop_model_exchange_begin(&change->exchange, &server->durable.models, change->next, &change->changes);
@@ -201,7 +207,7 @@ static cop_err order(cop_server *server, cop_model_change *change, const void *b
 {
 	cop_err err = cop_change_order_decode(body, length, &change->order, &change->fault);
 	if (err == COP_OK)
-		err = cop_model_change_free(server, "model", &change->fault);
+		err = cop_model_change_check(server, "model", &change->fault);
 	if (err == COP_OK)
 		err = cop_change_order_check(&change->order, server->config, &change->fault);
 	if (err == COP_OK)

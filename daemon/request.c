@@ -211,7 +211,7 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 	cop_wire_seq seq;
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
 	if (err == COP_OK)
-		err = cop_model_change_free(r->server, "reload", fault);
+		err = cop_model_change_check(r->server, "reload", fault);
 	return err != COP_OK ? err : cop_reload(r->server, &seq, &r->server->serving.reply, fault);
 }
 

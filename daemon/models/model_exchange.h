@@ -1,7 +1,7 @@
 /* daemon/models/model_exchange.h: models that come, go or grow, made before anything changes in the table that serves.
  *
- * begin, make and ready, in this order, then take; drop ends it at any time. make may run beside the loop: what it makes
- * is its own, and of the table it reads what is parked alone, which stays as it is until take. What grows is made as large
+ * begin, make and ready, in this order, then take; drop ends it at any time. make may run beside the loop, if none of those
+ * that come is parked: what it makes is its own, and of the table it only reads which ones are, as it stays until take. What grows is made as large
  * as it was at begin; ready gives it the state that there is by then, so ready and take go between the same two events.
  * All but make by the loop's thread. */
 #ifndef COP_DAEMON_MODELS_MODEL_EXCHANGE_H
