@@ -365,6 +365,7 @@ void cop_model_slot_close(cop_model_slot *slot)
 	cop_mem_free(slot->held_probability);
 	cop_mem_free(slot->arm_decisions);
 	cop_timeline_fini(&slot->timeline);
+	cop_bytes_fini(&slot->room);
 	cop_unheard_fini(&slot->unheard);
 	cop_wire_names_free(slot->shape.naming);
 	cop_wire_names_free(slot->shape.candidate_naming);
@@ -409,13 +410,12 @@ static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from)
 
 static cop_err copy_state(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
 {
-	cop_bytes state;
-	cop_bytes_init(&state);
-	cop_model_slot_save(from, &state);
-	cop_err err = state.err;
+	cop_bytes *state = &slot->room;
+	cop_model_slot_save(from, state);
+	cop_err err = state->err;
 	if (err == COP_OK)
-		err = cop_model_slot_load(slot, state.data, state.length, diag);
-	cop_bytes_fini(&state);
+		err = cop_model_slot_load(slot, state->data, state->length, diag);
+	cop_bytes_fini(state);
 	return err;
 }
 
@@ -460,6 +460,18 @@ cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *
 	return err == COP_OK ? finish(cop_model_slot_fill(*out, from, diag), out) : err;
 }
 
+/* Further features are saved and loaded: with the pages for it, too. */
+static cop_err make_room(cop_model_slot *slot, const cop_model_extent *extent)
+{
+	cop_bytes *room = &slot->room;
+	if (cop_model_get_settings(slot->model)->learner.features == extent->set.learner.features)
+		return COP_OK;
+	cop_bytes_reserve(room, extent->bytes);
+	if (room->err == COP_OK)
+		memset(room->data, 0, room->capacity);
+	return room->err;
+}
+
 cop_err cop_model_slot_open_for(const cop_config_model *config, const cop_model_size *size,
         const cop_model_extent *extent, cop_model_slot **out, cop_diag *diag)
 {
@@ -468,6 +480,8 @@ cop_err cop_model_slot_open_for(const cop_config_model *config, const cop_model_
 	if (err != COP_OK)
 		return err;
 	err = cop_model_hold((*out)->model, extent, &why);
+	if (err == COP_OK)
+		err = make_room(*out, extent);
 	if (err != COP_OK)
 		cop_diag_message(diag, "model \"%s\": %s", config->name, reason_of(&why, err));
 	return finish(err, out);

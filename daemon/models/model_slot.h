@@ -46,6 +46,7 @@ typedef struct cop_model_slot {
 	bool has_began;       /* its state comes from the saved model that it is configured to begin as, */
 	uint32_t began;       /* whose file has this CRC-32C */
 	bool heir;            /* its state is another slot's yet, which it is to follow */
+	cop_bytes room;       /* for a state that is saved and loaded, until it was */
 	cop_wire_shape shape; /* its naming is owned; its arm_names are NULL or those below */
 	cop_name_table arm_names;
 	cop_wire_workspace workspace;

@@ -50,6 +50,8 @@ static cop_err grow(cop_outbox *outbox)
 		/* A zmq_msg_t must be moved, not copied. */
 		cop_outbox_item *from = at(outbox, i);
 		ring[i] = *from;
+		if (from->topic != NULL)
+			ring[i].topic = ring[i].own;
 		(void)zmq_msg_init(&ring[i].to);
 		(void)zmq_msg_init(&ring[i].body);
 		(void)zmq_msg_move(&ring[i].to, &from->to);
@@ -70,6 +72,12 @@ cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, 
 		return COP_ENOMEM;
 	cop_outbox_item *slot = at(outbox, outbox->count);
 	*slot = item;
+	if (item.topic != NULL) {
+		size_t length = strnlen(item.topic, sizeof slot->own - 1);
+		memcpy(slot->own, item.topic, length);
+		slot->own[length] = '\0';
+		slot->topic = slot->own;
+	}
 	if (zmq_msg_init_size(&slot->body, body->length) != 0)
 		return COP_ENOMEM;
 	if (body->length > 0)

@@ -14,10 +14,11 @@ typedef enum cop_outbox_kind {
 } cop_outbox_kind;
 
 typedef struct cop_outbox_item {
-	void *socket;      /* kept: that the request came by */
-	zmq_msg_t to;      /* identity of the requester; an action on a stream: none */
-	const char *topic; /* kept; of an action on a stream, else NULL */
-	double decided;    /* of such an action: event time of its decisions */
+	void *socket;                      /* kept: that the request came by */
+	zmq_msg_t to;                      /* identity of the requester; an action on a stream: none */
+	const char *topic;                 /* borrowed: put copies it; of an action on a stream, else NULL */
+	char own[COP_CONFIG_NAME_MAX + 8]; /* where that copy is: the model may go before */
+	double decided;                    /* of such an action: event time of its decisions */
 	bool delimiter;
 	bool ok;
 	cop_outbox_kind kind;

@@ -224,6 +224,7 @@ typedef struct cop_model_extent {
 	size_t leaves;        /* cop_learner_grown of the learner */
 	bool shadow;          /* there is a challenger, */
 	size_t shadow_leaves; /* of so many */
+	size_t bytes;         /* that saving it takes, about */
 } cop_model_extent;
 void cop_model_measure(const cop_model *model, cop_model_extent *out);
 /* A model that nothing happened to gets the memory for the state of such a one, all of its pages too; any thread. It is

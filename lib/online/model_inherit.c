@@ -5,7 +5,10 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "learn/footprint.h"
 #include "online/model_state.h"
+
+#define MOST_BYTES ((size_t)1 << 30) /* that are made ready for what is saved */
 
 static bool inherits(const cop_model *model, const cop_model_settings *from)
 {
@@ -28,6 +31,14 @@ static cop_err refuse(const cop_model_settings *from, const cop_model *model, co
 
 /* ---- beside it ---- */
 
+/* At least what there is of memory, unless it has grown beyond what is meant for it. */
+static size_t saved_bytes(const cop_model *model)
+{
+	const double learners = model->shadow.learner == NULL ? 1.0 : 2.0;
+	const double bytes = learners * cop_footprint(&model->set.learner, 0) + (double)cop_model_pending_bytes(model);
+	return bytes < (double)MOST_BYTES ? (size_t)bytes : MOST_BYTES;
+}
+
 void cop_model_measure(const cop_model *model, cop_model_extent *out)
 {
 	const cop_learner *shadow = model->shadow.learner;
@@ -36,6 +47,7 @@ void cop_model_measure(const cop_model *model, cop_model_extent *out)
 		.leaves = cop_learner_grown(model->learner),
 		.shadow = shadow != NULL,
 		.shadow_leaves = shadow == NULL ? 0 : cop_learner_grown(shadow),
+		.bytes = saved_bytes(model),
 	};
 }
 
