@@ -5,6 +5,7 @@ import errno
 import signal
 
 import pytest
+import zmq
 from faults import DIE, HANG, RENAME, SYNC, checkpoints, read_checkpoint, service
 
 X = [0.1, 0.2, 0.3]
@@ -236,3 +237,28 @@ def test_challenger_that_comes_or_serves_while_a_model_gets_arms(daemon, fault, 
     one.kill()
     one.start()
     assert settled(one, one.client()) == state
+
+
+@pytest.mark.parametrize("body", [GROW, {"do": "reset", "options": {"arms": 4}}, {"do": "remove"}], ids=["grow", "reset", "remove"])
+def test_actions_that_wait_for_the_disk_leave_though_their_model_changes(daemon, fault, body):
+    one = daemon(start=False, env=fault.env)
+    one.write_config(service.model() + service.model("other") + service.section("journal", {"sync": "always"})
+                     + service.section("sockets", {"requests": [one.ipc("requests")], "contexts_bind": [one.ipc("contexts")],
+                                                   "actions_bind": [one.ipc("actions")]}))
+    one.start()
+    client, admin = one.client(), one.admin()
+    contexts = one.socket(zmq.XPUB, connect=one.ipc("contexts"))
+    actions = one.socket(zmq.SUB, connect=one.ipc("actions"), SUBSCRIBE=b"act.m")
+    assert contexts.poll(60000)
+    service.wait_for(lambda: client.status()["streams"]["subscribers"] == 1, "the subscription")
+    fault.begin(SYNC, DIE, path="/state/journal", flags=HANG)
+    contexts.send_multipart([b"ctx.m", service.pack({"id": 1, "x": X})])
+    service.wait_for(lambda: fault.get("failed") > 0, "the journal's thread to hang")
+    admin.send("model", "m", body)
+    if body is GROW:  # what a checkpoint goes before waits for the disk, as it always does
+        one.logged("event=model_change model=m")
+    fault.end()
+    assert admin.receive()[0] == "ok"
+    assert actions.poll(60000)
+    topic, action = actions.recv_multipart()
+    assert topic == b"act.m" and service.unpack(action)["id"] == 1

@@ -152,6 +152,33 @@ def test_many_waiting_decisions_outlive_added_arms_and_a_kill_without_a_checkpoi
     assert client.feedback("m", "of 4", 0.5) == "applied"
 
 
+@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+def test_events_sent_behind_an_order_are_all_answered(daemon, learner):
+    one = daemon(model(learner=learner, reward_window="1d"))
+    client, admin = one.client(), one.admin()
+    grow(client, "m", 60)
+    sent, orders = 0, (5, 9, 40)
+    for arms in orders:
+        admin.send("model", "m", {"do": "set", "options": {"arms": arms}})
+        done = False
+        while not done or sent % 50:
+            client.send("decide", "m", {"id": f"d{sent}", "x": X, "seq": sent})
+            client.send("feedback", "m", {"id": f"d{sent}", "loss": sent % 2, "seq": sent})
+            sent += 1
+            done = done or admin.socket.poll(0) != 0
+        assert admin.receive()[1]["applied"] == [f"model m: arms: {dict(zip(orders, (3, 5, 9)))[arms]} -> {arms}"]
+    for n in range(sent):
+        status, action = client.receive()
+        assert status == "ok" and action["seq"] == n and "a" in action
+        status, result = client.receive()
+        assert status == "ok" and (result["seq"], result["result"]) == (n, "applied")
+    state = saved(client, "m")
+    assert state["decisions"] == 60 + sent and state["arms"] == 40
+    one.kill()
+    one.start()
+    assert saved(one.client(), "m") == state
+
+
 def tool(*words):
     run = subprocess.run([program("COPPICE"), *map(str, words)], capture_output=True, text=True, timeout=DEADLINE)
     assert run.returncode == 0, run
