@@ -79,6 +79,7 @@ bare_root_install() {
 		} >/root/wanted"'
 		! cmp -s /root/wanted /root/packages || exit 0
 		export DEBIAN_FRONTEND=noninteractive
+		apt-get update -q >/root/install.log # the root may be old
 		apt-get install -y -q --no-install-recommends $(cat /root/wanted) >/root/install.log ||
 			{ tail -n 40 /root/install.log; exit 1; }
 		mv /root/wanted /root/packages'
