@@ -74,7 +74,7 @@ static void heal(cop_durability *durable)
 		still_broken(durable, "journal_still_broken", &why);
 		return;
 	}
-	cop_durability_record_apart(durable, true, NULL);
+	cop_durability_record_apart(durable, cop_journaler_take_lost(durable->journal), NULL);
 	durable->broken_logged = false;
 	cop_log_line(durable->log, COP_LOG_NOTICE, "journal_healed", "sequence=%" PRIu64,
 	        cop_journaler_next(durable->journal));

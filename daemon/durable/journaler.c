@@ -36,7 +36,8 @@ struct cop_journaler {
 	uint64_t unsynced;     /* bytes written since the last sync that has ended */
 	uint64_t ticket_bytes; /* of them, those that the ticket covers which was given last */
 	bool broken;
-	int wake; /* eventfd: a ticket is done */
+	bool lost; /* what was to be recorded is in no record */
+	int wake;  /* eventfd: a ticket is done */
 	cop_journaler_counts counts;
 
 	pthread_t thread;
@@ -190,7 +191,10 @@ cop_err cop_journaler_open(
 
 uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const cop_wire_record *record)
 {
-	if (j == NULL || j->broken)
+	if (j == NULL)
+		return 0;
+	j->lost = j->lost || j->broken;
+	if (j->broken)
 		return 0;
 	size_t before = j->batch.length;
 	uint64_t sequence = j->first + j->count;
@@ -201,6 +205,7 @@ uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const co
 		/* Memory is short: as good as a disk that is full. What is in the batch stays whole. */
 		j->batch.length = before;
 		j->batch.err = COP_OK;
+		j->lost = true;
 		(void)breaks(j);
 		return 0;
 	}
@@ -410,7 +415,15 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 	cop_bytes_clear(&j->batch);
 	j->unsynced = 0;
 	j->broken = false;
+	j->lost = true; /* that was before */
 	return COP_OK;
+}
+
+bool cop_journaler_take_lost(cop_journaler *j)
+{
+	bool lost = j->lost;
+	j->lost = false;
+	return lost;
 }
 
 void cop_journaler_rebreak(cop_journaler *j) { j->broken = true; }

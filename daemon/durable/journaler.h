@@ -72,6 +72,8 @@ COP_CHECK cop_err cop_journaler_heal(cop_journaler *journaler, cop_diag *diag);
 /* Goes on with a new segment behind all that was put, which is in a checkpoint that the caller has written; what lies
  * before it cannot be read. Makes the folder when it is not there. COP_EIO, COP_ENOMEM: still broken. */
 COP_CHECK cop_err cop_journaler_begin_anew(cop_journaler *journaler, cop_diag *diag);
+/* Whether something that was to be recorded is in no record, since this was asked last. */
+bool cop_journaler_take_lost(cop_journaler *journaler);
 /* Broken again: what was to make a healed journal good did not come about. */
 void cop_journaler_rebreak(cop_journaler *journaler);
 

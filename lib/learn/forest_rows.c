@@ -235,7 +235,7 @@ static bool load_entries(cop_forest *f, uint32_t i, size_t inputs, cop_cursor *c
 static void pass_over(uint32_t count, size_t inputs, cop_cursor *cursor)
 {
 	const size_t row = sizeof(uint32_t) + sizeof(float) + inputs * sizeof(float);
-	for (uint32_t n = 0; n < count; n++)
+	for (uint32_t n = 0; n < count && cursor->err == COP_OK; n++)
 		(void)cop_cursor_take(cursor, row);
 }
 

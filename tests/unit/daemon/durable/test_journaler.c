@@ -225,7 +225,10 @@ static void test_sync_that_fails_breaks_the_journal_until_it_heals(void **state)
 		assert_true(cop_journaler_broken(j));
 		assert_int_equal(cop_journaler_get_counts(j)->failures, 1);
 		assert_int_equal(cop_journaler_durable(j), 2 * flushed);
+		assert_false(cop_journaler_take_lost(j));
+		assert_int_equal(put(j, 9), 0);
 		assert_int_equal(cop_journaler_heal(j, &diag), COP_OK);
+		assert_true(cop_journaler_take_lost(j));
 		assert_int_equal(cop_journaler_durable(j), 1 + 2 * flushed);
 		assert_int_equal(cop_journaler_lag(j), 0);
 		assert_int_equal(put(j, 2), 2 + 2 * flushed);
@@ -248,6 +251,7 @@ static void test_record_that_waits_when_a_sync_fails_is_kept(void **state)
 	assert_int_equal(cop_journaler_durable(j), 0);
 	assert_true(cop_journaler_lag(j) > 0);
 	assert_int_equal(cop_journaler_heal(j, NULL), COP_OK);
+	assert_false(cop_journaler_take_lost(j)); /* all of it is there */
 	assert_int_equal(cop_journaler_durable(j), 2);
 	assert_int_equal(cop_journaler_lag(j), 0);
 	assert_int_equal(cop_journaler_next(j), 3);
@@ -431,6 +435,8 @@ static void test_journal_whose_file_is_gone_begins_anew_behind_what_was_put(void
 	assert_int_equal(rmdir(folder), 0);
 	assert_int_equal(cop_journaler_begin_anew(j, &diag), COP_OK); /* makes the folder, too */
 	assert_false(cop_journaler_broken(j));
+	assert_true(cop_journaler_take_lost(j));
+	assert_false(cop_journaler_take_lost(j)); /* once */
 	assert_int_equal(cop_journaler_base(j), 3);
 	assert_int_equal(cop_journaler_lag(j), 0);
 	assert_int_equal(put(j, 3), 3);
