@@ -106,7 +106,7 @@ cop_err cop_cart_fit(
 		return COP_EINVAL;
 	cop_cart_data data;
 	cop_cart_grown grown = { 0 };
-	cop_err err = cop_cart_data_init(&data, sample, !settings->drawn_thresholds, pool);
+	cop_err err = cop_cart_data_init(&data, sample, !settings->drawn_thresholds, settings->ranks, pool);
 	if (err == COP_OK)
 		err = cop_cart_grow(settings, &data, 0, NULL, pool, rng, &grown);
 	if (err == COP_OK)

@@ -16,17 +16,19 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
+#include "train/cart_data.h"
 #include "train/sample.h"
 #include "tree/tree.h"
 
 typedef struct cop_cart_settings {
-	unsigned max_depth;    /* 1..COP_TREE_MAX_DEPTH */
-	double min_leaf;       /* least weight of a leaf, >= 0 */
-	size_t features;       /* tried at each node, drawn by rng, and then more until one splits; 0: all */
-	bool drawn_thresholds; /* one for each feature tried, by rng, instead of all */
-	double complexity;     /* cost-complexity parameter (share of the root's impurity), >= 0; < 0: chosen by
+	unsigned max_depth;          /* 1..COP_TREE_MAX_DEPTH */
+	double min_leaf;             /* least weight of a leaf, >= 0 */
+	size_t features;             /* tried at each node, drawn by rng, and then more until one splits; 0: all */
+	bool drawn_thresholds;       /* one for each feature tried, by rng, instead of all */
+	double complexity;           /* cost-complexity parameter (share of the root's impurity), >= 0; < 0: chosen by
 	                       folds, as the largest within one standard error of the best */
-	unsigned folds;        /* of that choice, >= 2 */
+	unsigned folds;              /* of that choice, >= 2 */
+	const cop_cart_ranks *ranks; /* borrowed: of the sample's dataset, for forests; NULL: made here */
 } cop_cart_settings;
 
 /* An unlimited tree; 10 folds. */

@@ -16,6 +16,16 @@ typedef struct cop_cart_column {
 	uint32_t values; /* distinct ones */
 } cop_cart_column;
 
+/* The ranks of all rows of a dense dataset, by row number, for fits to several samples of it. */
+typedef struct cop_cart_ranks {
+	const cop_dataset *rows; /* kept */
+	cop_cart_column *column; /* d */
+} cop_cart_ranks;
+
+/* Caller ends it with fini in every case. COP_ENOMEM. */
+COP_CHECK cop_err cop_cart_ranks_init(cop_cart_ranks *ranks, const cop_dataset *rows, cop_pool *pool);
+void cop_cart_ranks_fini(cop_cart_ranks *ranks);
+
 typedef struct cop_cart_data {
 	const cop_sample *sample;
 	size_t n;
@@ -24,9 +34,11 @@ typedef struct cop_cart_data {
 	double *centre;          /* values: the mean of each output, from which moments are measured; else zeros */
 } cop_cart_data;
 
-/* The sample is kept. ranked: dense features are ranked. The caller ends it with fini in every case. COP_EINVAL: no row has a positive weight. COP_ENOMEM.
- */
-COP_CHECK cop_err cop_cart_data_init(cop_cart_data *data, const cop_sample *sample, bool ranked, cop_pool *pool);
+/* The sample is kept. ranked: dense features are ranked, or their ranks copied from `ranks` (borrowed; NULL: there are
+ * none), where other rows may leave gaps. The caller ends it with fini in every case. COP_EINVAL: no row has a positive
+ * weight. COP_ENOMEM. */
+COP_CHECK cop_err cop_cart_data_init(
+        cop_cart_data *data, const cop_sample *sample, bool ranked, const cop_cart_ranks *ranks, cop_pool *pool);
 void cop_cart_data_fini(cop_cart_data *data);
 
 /* Ranks of the places place[0..n) in a column that is not constant. */

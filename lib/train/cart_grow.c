@@ -26,7 +26,7 @@ typedef struct grower {
 	size_t splits;
 
 	cop_cart_members members; /* of the node at hand, in the arrays below */
-	double *weight, *moment, *total;
+	double *weight, *moment, *total, *mean;
 	uint32_t *label;
 	uint32_t *row; /* sparse: of the node's rows */
 	const uint32_t *place;
@@ -125,12 +125,16 @@ static double impurity(const grower *g)
 		for (size_t k = 0; k < m->outputs; k++)
 			sum += g->total[k] * (m->total_weight - g->total[k]) / m->total_weight;
 	} else {
+		for (size_t k = 0; k < m->outputs; k++)
+			g->mean[k] = g->total[k] / m->total_weight;
 		for (size_t i = 0; i < m->n; i++) {
+			const double *moment = g->moment + i * m->outputs;
+			double off, weight = m->weight[i], squares = 0;
 			for (size_t k = 0; k < m->outputs; k++) {
-				double mean = g->total[k] / m->total_weight;
-				double off = g->moment[i * m->outputs + k] / m->weight[i] - mean;
-				sum += m->weight[i] * off * off;
+				off = moment[k] - weight * g->mean[k];
+				squares += off * off;
 			}
+			sum += squares / weight;
 		}
 	}
 	return sum > 0 ? sum : 0;
@@ -398,12 +402,13 @@ static cop_err init(grower *g, size_t n)
 	bool classes = sample->task == COP_TASK_CLASSES;
 	g->weight = cop_mem_alloc(n, sizeof *g->weight);
 	g->total = cop_mem_alloc(sample->outputs, sizeof *g->total);
+	g->mean = cop_mem_alloc(sample->outputs, sizeof *g->mean);
 	g->label = cop_mem_alloc(classes ? n : 0, sizeof *g->label);
 	g->moment = cop_mem_alloc(classes ? 0 : n, sample->outputs * sizeof *g->moment);
 	g->goes_right = cop_mem_alloc(n, sizeof *g->goes_right);
 	g->spare = cop_mem_alloc(n, sizeof *g->spare);
-	if (g->weight == NULL || g->total == NULL || g->label == NULL || g->moment == NULL || g->goes_right == NULL ||
-	        g->spare == NULL)
+	if (g->weight == NULL || g->total == NULL || g->mean == NULL || g->label == NULL || g->moment == NULL ||
+	        g->goes_right == NULL || g->spare == NULL)
 		return COP_ENOMEM;
 	g->members = (cop_cart_members){ .task = sample->task,
 		.outputs = sample->outputs,
@@ -430,6 +435,7 @@ static void fini(grower *g)
 	cop_ordered_sparse_fini(&g->sparse);
 	cop_mem_free(g->weight);
 	cop_mem_free(g->total);
+	cop_mem_free(g->mean);
 	cop_mem_free(g->label);
 	cop_mem_free(g->moment);
 	cop_mem_free(g->goes_right);

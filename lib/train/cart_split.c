@@ -301,8 +301,13 @@ static void gather_values(cop_cart_searcher *searcher, size_t n, const cop_cart_
 {
 	float *value = searcher->value;
 	const cop_dataset *rows = data->sample->rows;
-	for (size_t i = 0; i < n; i++)
-		value[i] = cop_cart_data_value(rows, data->row[place[i]], feature);
+	if (rows->sparse) {
+		for (size_t i = 0; i < n; i++)
+			value[i] = cop_cart_data_value(rows, data->row[place[i]], feature);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			value[i] = rows->x[data->row[place[i]] * rows->d + feature];
+	}
 	ends[0] = ends[1] = value[0];
 	for (size_t i = 1; i < n; i++) {
 		ends[0] = value[i] < ends[0] ? value[i] : ends[0];
@@ -314,14 +319,20 @@ static void gather_values(cop_cart_searcher *searcher, size_t n, const cop_cart_
 static void move_below(scan *s, const float *value, float threshold)
 {
 	const cop_cart_members *m = s->m;
-	for (size_t i = 0; i < m->n; i++) {
-		if (value[i] >= threshold)
-			continue;
-		s->near_weight += m->weight[i];
-		if (m->task == COP_TASK_CLASSES)
-			s->near[m->label[i]] += m->weight[i];
-		for (size_t k = 0; m->task != COP_TASK_CLASSES && k < m->outputs; k++)
-			s->near[k] += m->moment[i * m->outputs + k];
+	if (m->task == COP_TASK_CLASSES) {
+		for (size_t i = 0; i < m->n; i++) { /* no branch: which side a row is on cannot be foreseen */
+			double weight = value[i] < threshold ? m->weight[i] : 0.0;
+			s->near_weight += weight;
+			s->near[m->label[i]] += weight;
+		}
+	} else {
+		for (size_t i = 0; i < m->n; i++) {
+			if (value[i] >= threshold)
+				continue;
+			s->near_weight += m->weight[i];
+			for (size_t k = 0; k < m->outputs; k++)
+				s->near[k] += m->moment[i * m->outputs + k];
+		}
 	}
 	s->far_weight -= s->near_weight;
 	s->far_square = 0;

@@ -100,6 +100,22 @@ def test_learner_that_is_not_given_is_chosen_and_reported(small):
     assert re.search(r"chosen in \d+ trials \(\d+ s\), on rows held back error .*: --learner ", told)
 
 
+@pytest.mark.parametrize("learner", [(), ("--learner", "cart")])
+def test_forest_that_is_not_described_is_chosen_and_reported(small, learner):
+    result = train(*learner, "--trees", 8, *small)
+    assert result["trials"] > 5 and result["search_error"] < 0.2 and "--learner cart" in result["settings"]
+    again = train(*result["settings"].split(), *small)
+    assert "trials" not in again and again["test_error"] == result["test_error"] and again["leaves"] == result["leaves"]
+
+
+def test_bagged_forest_of_classes_draws_the_root_of_the_features(small):
+    forest = ("--learner", "cart", "--trees", 3, "--share", 0.5)
+    plain, root, all_of_them = (train(*forest, *more, *small)["leaves"] for more in ((), ("--features", 6), ("--features", 0)))
+    assert plain == root != all_of_them
+    boosted = ("--learner", "cart", "--trees", 3, "--forest", "adaboost")
+    assert train(*boosted, *small)["leaves"] == train(*boosted, "--features", 0, *small)["leaves"]
+
+
 def test_given_settings_are_kept_whatever_is_chosen(small):
     assert train("--height", 2, *small)["depth"] <= 2
     assert "trials" not in train("--learner", "tao", "--height", 3, *small)

@@ -103,8 +103,7 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        "folds of that cross-validation (default 10)" },
 	[COP_HYPERPARAMETER_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
 	        "features drawn for each node (0: all; default: all;\n"
-	        "                       forests with --replace or drawn thresholds: of classes\n"
-	        "                       the root of their number)" },
+	        "                       bagged forests of classes: the root of their number)" },
 	[COP_HYPERPARAMETER_THRESHOLDS] = { "thresholds", WORD, COP_FOR_CART, .words = thresholds_words,
 	        .help = "of a feature: all (default), or one drawn at random\n"
 	                "                       (extremely randomised trees)" },

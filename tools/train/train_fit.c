@@ -47,13 +47,11 @@ static unsigned cart_height(const cop_train_fitting *f, unsigned any)
 	return !boosted ? any : kind == COP_FOREST_ADABOOST ? ADABOOST_HEIGHT : GRADIENT_HEIGHT;
 }
 
-/* Features that a node draws: the root of their number in random forests of classes (Breiman 2001), else all. */
+/* Features that a node draws: the root of their number in bagged forests of classes (Breiman 2001), else all. */
 static double cart_features(const cop_train_fitting *f, const cop_sample *sample)
 {
-	bool random = cop_train_knob(f, COP_HYPERPARAMETER_REPLACE, 0.0) > 0.0 ||
-	              cop_train_knob(f, COP_HYPERPARAMETER_THRESHOLDS, COP_THRESHOLDS_ALL) > COP_THRESHOLDS_ALL;
 	bool bagged = cop_train_knob(f, COP_HYPERPARAMETER_FOREST, COP_FOREST_BAGGING) == COP_FOREST_BAGGING;
-	bool drawn = f->forest && bagged && random && sample->task == COP_TASK_CLASSES;
+	bool drawn = f->forest && bagged && sample->task == COP_TASK_CLASSES;
 	return drawn ? floor(sqrt((double)sample->rows->d)) : 0.0;
 }
 
@@ -69,6 +67,7 @@ cop_err cop_train_fit_cart(
 	        cop_train_knob(f, COP_HYPERPARAMETER_THRESHOLDS, COP_THRESHOLDS_ALL) > COP_THRESHOLDS_ALL;
 	set.complexity = cop_train_knob(f, COP_HYPERPARAMETER_COMPLEXITY, f->forest ? 0.0 : -1.0);
 	set.folds = cop_train_whole(f, COP_HYPERPARAMETER_FOLDS, set.folds);
+	set.ranks = f->ranks;
 	return cop_cart_fit(&set, sample, pool, rng, out);
 }
 
@@ -105,6 +104,32 @@ static cop_err fit_member(
 	return f->job->learner->fit(f, sample, pool, rng, out);
 }
 
+static cop_err fit_members(
+        cop_train_fitting *f, const cop_forest_settings *set, const cop_sample *sample, cop_trees **out)
+{
+	return cop_forest_fit(set, sample, fit_member, f, f->job->pool, f->job->progress, out);
+}
+
+static bool wants_ranks(const cop_train_fitting *f, const cop_sample *sample)
+{
+	double thresholds = cop_train_knob(f, COP_HYPERPARAMETER_THRESHOLDS, COP_THRESHOLDS_ALL);
+	return f->job->learner->fit == cop_train_fit_cart && thresholds <= COP_THRESHOLDS_ALL && !sample->rows->sparse;
+}
+
+/* Values are sorted once, not for each tree. */
+static cop_err fit_ranked(
+        cop_train_fitting *f, const cop_forest_settings *set, const cop_sample *sample, cop_trees **out)
+{
+	cop_cart_ranks ranks;
+	cop_err err = cop_cart_ranks_init(&ranks, sample->rows, f->job->pool);
+	f->ranks = &ranks;
+	if (err == COP_OK)
+		err = fit_members(f, set, sample, out);
+	f->ranks = NULL;
+	cop_cart_ranks_fini(&ranks);
+	return err;
+}
+
 static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_trees **out)
 {
 	const cop_train_job *job = f->job;
@@ -127,7 +152,7 @@ static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_tr
 	f->forest = true;
 	f->progress = NULL;
 	f->score = NULL;
-	return cop_forest_fit(&set, sample, fit_member, f, job->pool, job->progress, out);
+	return wants_ranks(f, sample) ? fit_ranked(f, &set, sample, out) : fit_members(f, &set, sample, out);
 }
 
 /* As many starts as are asked for, of which the best fitted tree is kept. */

@@ -5,6 +5,7 @@
 #define COP_TOOLS_TRAIN_TRAIN_FIT_PARTS_H
 
 #include "base/rng.h"
+#include "train/cart_data.h"
 #include "train/tao.h"
 #include "train_fit.h"
 
@@ -15,6 +16,7 @@ typedef struct cop_train_fitting {
 	cop_diag *diag;
 	double *score; /* of the tree, by which starts are compared: the less the better; NULL inside forests */
 	bool forest;
+	const cop_cart_ranks *ranks; /* cart inside forests; NULL: none */
 } cop_train_fitting;
 
 typedef cop_err cop_train_one_tree(

@@ -1,5 +1,5 @@
 /* A row of the list is a learner with settings, whose heights may follow the rows; what the list gives on twelve sets is
- * in docs/evidence/papers.md. */
+ * in docs/evidence/papers.md, of forests in docs/evidence/learners.md. */
 #include "train_look.h"
 
 #include <math.h>
@@ -11,15 +11,18 @@
 #define MOST_PAIRS   6
 #define MOST_CHOICES 32
 #define FOLDS        5
-#define FEW_ROWS     3000   /* judged by folds */
+#define FEW_ROWS     3000 /* judged by folds */
+#define MANY_ROWS    8000 /* of forests: judged by one fold */
+#define WARM_UP      0.2
 #define HELD_BACK    0.2    /* else */
 #define LOOK_CELLS   600000 /* rows times (columns + OVERHEAD) */
 #define OVERHEAD     8
 
 enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
-enum { EITHER, NAMED, UNNAMED, FOREST }; /* whether the learner is; FOREST: it is not, of many trees */
-enum { DEEP = -1, MIDDLE = -2 };         /* heights that follow the rows */
-enum { HALF = -1 };                      /* features */
+/* Whether the learner is; forests: many trees, and cart or none is named. Of few rows or many: FOREST_... */
+enum { EITHER, NAMED, UNNAMED, FOREST, FOREST_OF_FEW, FOREST_OF_MANY };
+enum { DEEP = -1, MIDDLE = -2 }; /* heights that follow the rows */
+enum { HALF = -1 };              /* features */
 
 typedef struct pair {
 	cop_hyperparameter knob;
@@ -38,6 +41,10 @@ typedef struct look_row {
 	{                                                                                                              \
 		COP_HYPERPARAMETER_##name, value                                                                       \
 	}
+
+#define ADABOOST KNOB(FOREST, COP_FOREST_ADABOOST)
+#define GRADIENT KNOB(FOREST, COP_FOREST_GRADIENT)
+#define DRAWN    KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN)
 
 static const look_row rows[] = {
 	{ "cart", BOTH, UNNAMED, { { 0, 0 } }, 0 },
@@ -82,41 +89,49 @@ static const look_row rows[] = {
 	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, 6), KNOB(LAYERS, 3), KNOB(WIDTH, 64) }, 3 },
 	{ "dgt", VALUES, EITHER, { KNOB(HEIGHT, 4), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
 	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, MIDDLE), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
-	{ "cart", BOTH, FOREST, { KNOB(SHARE, 1), KNOB(REPLACE, 1) }, 2 },
-	{ "cart", BOTH, FOREST, { KNOB(SHARE, 1), KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN) }, 2 },
-	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN), KNOB(FEATURES, HALF) },
-	        3 },
-	{ "cart", VALUES, FOREST, { KNOB(SHARE, 1), KNOB(THRESHOLDS, COP_THRESHOLDS_DRAWN), KNOB(MIN_LEAF, 5) }, 3 },
-	{ "cart", CLASSES, FOREST, { KNOB(FOREST, COP_FOREST_ADABOOST), KNOB(HEIGHT, 8), KNOB(FEATURES, HALF) }, 3 },
-	{ "cart", CLASSES, FOREST, { KNOB(FOREST, COP_FOREST_ADABOOST), KNOB(HEIGHT, DEEP), KNOB(FEATURES, HALF) }, 3 },
-	{ "cart", CLASSES, FOREST, { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, 4), KNOB(SHRINKAGE, 0.3) }, 3 },
-	{ "cart", CLASSES, FOREST,
-	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.25), KNOB(MIN_LEAF, 5),
-	                KNOB(FEATURES, HALF) },
-	        5 },
-	{ "cart", CLASSES, FOREST,
-	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
-	                KNOB(FEATURES, HALF) },
-	        5 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN }, 2 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(FEATURES, HALF) }, 3 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(FEATURES, 0) }, 3 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), KNOB(REPLACE, 1) }, 2 },
+	{ "cart", CLASSES, FOREST_OF_MANY, { KNOB(SHARE, 1) }, 1 },
+	{ "cart", CLASSES, FOREST_OF_MANY, { KNOB(SHARE, 1), KNOB(FEATURES, HALF) }, 2 },
+	{ "cart", CLASSES, FOREST, { ADABOOST, KNOB(HEIGHT, 16), KNOB(MIN_LEAF, 3), KNOB(FEATURES, HALF) }, 4 },
+	{ "cart", CLASSES, FOREST_OF_FEW, { ADABOOST, KNOB(HEIGHT, 6) }, 2 },
+	{ "cart", CLASSES, FOREST_OF_FEW,
+	        { GRADIENT, KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.3), KNOB(MIN_LEAF, 5), KNOB(FEATURES, HALF) }, 5 },
+	{ "cart", CLASSES, FOREST_OF_MANY, { GRADIENT, KNOB(HEIGHT, 4), KNOB(SHRINKAGE, 0.3) }, 3 },
+	{ "cart", CLASSES, FOREST_OF_MANY,
+	        { GRADIENT, KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.25), KNOB(MIN_LEAF, 5), KNOB(FEATURES, HALF) }, 5 },
+	{ "cart", CLASSES, FOREST_OF_MANY,
+	        { GRADIENT, KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5), KNOB(FEATURES, HALF) }, 5 },
+	{ "cart", VALUES, FOREST, { KNOB(SHARE, 1), DRAWN }, 2 },
+	{ "cart", VALUES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(MIN_LEAF, 5) }, 3 },
+	{ "cart", VALUES, FOREST, { KNOB(SHARE, 1), KNOB(FEATURES, HALF) }, 2 },
+	{ "cart", VALUES, FOREST, { KNOB(SHARE, 1), KNOB(REPLACE, 1), KNOB(FEATURES, HALF), KNOB(MIN_LEAF, 5) }, 4 },
 	{ "cart", VALUES, FOREST,
-	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, 5), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
-	                KNOB(FEATURES, HALF) },
-	        5 },
+	        { GRADIENT, KNOB(HEIGHT, 5), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 20), KNOB(FEATURES, HALF) }, 5 },
 	{ "cart", VALUES, FOREST,
-	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
-	                KNOB(FEATURES, HALF) },
-	        5 },
+	        { GRADIENT, KNOB(HEIGHT, MIDDLE), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5), KNOB(FEATURES, HALF) }, 5 },
 	{ "cart", VALUES, FOREST,
-	        { KNOB(FOREST, COP_FOREST_GRADIENT), KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5),
-	                KNOB(FEATURES, HALF) },
-	        5 },
+	        { GRADIENT, KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 5), KNOB(FEATURES, HALF) }, 5 },
+	{ "cart", VALUES, FOREST,
+	        { GRADIENT, KNOB(HEIGHT, DEEP), KNOB(SHRINKAGE, 0.2), KNOB(MIN_LEAF, 10), KNOB(FEATURES, HALF) }, 5 },
+	{ "cart", VALUES, FOREST,
+	        { GRADIENT, KNOB(HEIGHT, 16), KNOB(SHRINKAGE, 0.15), KNOB(MIN_LEAF, 10), KNOB(FEATURES, HALF) }, 5 },
 };
 #define ROWS (sizeof rows / sizeof *rows)
+
+/* Forests: which settings are good shows early, and the whole look may take little more time than one fit. */
+static const size_t field[] = { MOST_CHOICES, 4, 3, 2, 2 };
+static const cop_train_race races[] = { { 5, field, 1.0 }, { 4, field, WARM_UP }, { 2, field, WARM_UP } };
+
+static const cop_train_race *race_for(size_t n) { return &races[n <= FEW_ROWS ? 0 : n <= MANY_ROWS ? 1 : 2]; }
 
 static int when_of(const cop_train_job *job)
 {
 	bool many = cop_hyperparameters_or(&job->knobs, COP_HYPERPARAMETER_TREES, 1.0) > 1.0;
-	return job->learner != NULL ? NAMED : many ? FOREST : UNNAMED;
+	bool cart = job->learner != NULL && strcmp(cop_train_learner_name(job->learner), "cart") == 0;
+	return many && (cart || job->learner == NULL) ? FOREST : job->learner != NULL ? NAMED : UNNAMED;
 }
 
 unsigned cop_train_look_height(size_t n)
@@ -134,8 +149,8 @@ static double height_of(double value, size_t n)
 static bool is_for(const look_row *row, const cop_train_job *job)
 {
 	int when = when_of(job);
-	if (when == FOREST || row->when == FOREST)
-		return row->when == when;
+	if (when == FOREST || row->when >= FOREST)
+		return when == FOREST && row->when >= FOREST;
 	return (row->when == EITHER || row->when == when) &&
 	       (when == UNNAMED || strcmp(row->learner, cop_train_learner_name(job->learner)) == 0);
 }
@@ -178,9 +193,10 @@ static void set_knobs(const look_row *row, size_t n, size_t d, cop_hyperparamete
 static size_t list_choices(const cop_train_job *job, size_t n, cop_train_choice *choices, const look_row **from)
 {
 	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
+	int other = n <= FEW_ROWS ? FOREST_OF_MANY : FOREST_OF_FEW;
 	size_t count = 0;
 	for (size_t i = 0; i < ROWS && count < MOST_CHOICES; i++) {
-		if (!is_for(&rows[i], job) || (rows[i].tasks & task) == 0)
+		if (!is_for(&rows[i], job) || (rows[i].tasks & task) == 0 || rows[i].when == other)
 			continue;
 		from[count] = &rows[i];
 		choices[count].learner = cop_train_learner_find(rows[i].learner);
@@ -219,15 +235,19 @@ cop_err cop_train_look(cop_train_job *job, FILE *progress, cop_train_found *foun
 	size_t best = 0;
 	cop_err err = take_part(&part, &picked);
 	size_t count = list_choices(job, part.n, choices, from);
+	bool few = part.n <= FEW_ROWS;
+	bool raced = when_of(job) == FOREST && part.n >= FOLDS;
 	const cop_train_search search = {
-		.folds = part.n <= FEW_ROWS && part.n >= FOLDS ? FOLDS : 0,
+		.folds = part.n >= FOLDS && (few || raced) ? FOLDS : 0,
 		.validation = HELD_BACK,
 		.trials = count,
 		.repeats = 1,
 		.most_trees = when_of(job) == FOREST ? COP_TREES_MOST : 0,
 		.progress = progress,
 	};
-	if (err == COP_OK)
+	if (err == COP_OK && raced)
+		err = cop_train_search_race(&search, race_for(part.n), &part, count, choices, &best, found, diag);
+	else if (err == COP_OK)
 		err = cop_train_search_among(&search, &part, count, choices, &best, found, diag);
 	cop_mem_free(picked);
 	if (err != COP_OK)

@@ -2,8 +2,9 @@
  * best of them is fitted to all rows.
  *
  * For `tao` and `dgt` when none of the settings that the list varies is given, and over all learners of one tree when no
- * learner is named; of more trees then random forests, randomised trees, and boosted ones of cart. Heights grow with the rows. Up to 3,000 rows are judged by five folds, more by one part; of very
- * many numbers only a part of the rows is looked at. Every choice follows from the seed.
+ * learner is named. Heights grow with the rows. Up to 3,000 rows are judged by five folds, more by one part; of very
+ * many numbers only a part of the rows is looked at. Of more trees, when no learner is named or cart, random forests,
+ * randomised trees and boosted ones of cart race over the folds. Every choice follows from the seed.
  */
 #ifndef COP_TOOLS_TRAIN_TRAIN_LOOK_H
 #define COP_TOOLS_TRAIN_TRAIN_LOOK_H

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "table/split.h"
 #include "tools/common/trained_score.h"
@@ -65,6 +66,7 @@ typedef struct searching {
 	const cop_train_job *whole;
 	cop_train_job job; /* of a trial */
 	uint32_t *rows;    /* all: those to fit, then those to judge by */
+	size_t judged;     /* where the latter begin */
 	uint32_t *fold;    /* of each row; NULL: a part is held back */
 	uint32_t *label;   /* of the whole's rows in their order; NULL: values */
 	double *loss;      /* of each fit of a trial */
@@ -87,7 +89,9 @@ static cop_err begin_repeat(searching *s, size_t repeat)
 		return cop_split_folds(&rng, whole->n, s->label, s->search->folds, s->fold);
 	for (size_t i = 0; i < whole->n; i++)
 		s->rows[i] = row_of(s, i);
-	return cop_split_two(&rng, whole->n, s->rows, whole->rows->label, s->search->validation, &s->job.n);
+	cop_err err = cop_split_two(&rng, whole->n, s->rows, whole->rows->label, s->search->validation, &s->judged);
+	s->job.n = s->judged;
+	return err;
 }
 
 /* The rows but those of a fold, then those. */
@@ -101,10 +105,10 @@ static void leave_out(searching *s, uint32_t fold)
 		else
 			s->rows[--last] = row_of(s, i);
 	}
-	s->job.n = first;
+	s->job.n = s->judged = first;
 }
 
-/* Fits the first job.n rows and judges by the others. */
+/* Fits the first job.n rows and judges by those from `judged` on. */
 static cop_err fit_and_judge(searching *s, double *loss, double *parameters)
 {
 	const cop_train_job *whole = s->whole;
@@ -114,7 +118,7 @@ static cop_err fit_and_judge(searching *s, double *loss, double *parameters)
 	cop_err err = cop_train_fit(&s->job, &trees, &outcome, s->diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_trained_score_rate(trees, whole->preparation, whole->rows, whole->n - s->job.n, s->rows + s->job.n,
+	err = cop_trained_score_rate(trees, whole->preparation, whole->rows, whole->n - s->judged, s->rows + s->judged,
 	        false, whole->pool, &score);
 	*loss = whole->rows->classes > 0 ? score.error : score.rmse;
 	*parameters += (double)cop_trees_parameters(trees);
@@ -158,16 +162,22 @@ static void tell_trial(const searching *s, const cop_hyperparameters_values *kno
 	}
 }
 
+/* These settings, with fewer trees where that is wanted, in the job. */
+static void set_trial(searching *s, const cop_hyperparameters_values *knobs)
+{
+	double most = s->search->most_trees > 0 ? (double)s->search->most_trees : FEWER_TREES;
+	s->job.knobs = *knobs;
+	if (knobs->given[COP_HYPERPARAMETER_TREES])
+		s->job.knobs.value[COP_HYPERPARAMETER_TREES] = fmin(knobs->value[COP_HYPERPARAMETER_TREES], most);
+}
+
 /* Fits and judges with these settings, as often as the search repeats a trial. */
 static cop_err rate(searching *s, const cop_hyperparameters_values *knobs, cop_train_rating *rating)
 {
 	cop_err err = COP_OK;
 	size_t parts = s->fold != NULL ? s->search->folds : 1;
 	*rating = (cop_train_rating){ 0 };
-	s->job.knobs = *knobs;
-	double most = s->search->most_trees > 0 ? (double)s->search->most_trees : FEWER_TREES;
-	if (knobs->given[COP_HYPERPARAMETER_TREES])
-		s->job.knobs.value[COP_HYPERPARAMETER_TREES] = fmin(knobs->value[COP_HYPERPARAMETER_TREES], most);
+	set_trial(s, knobs);
 	for (size_t i = 0; i < s->fits && err == COP_OK; i++) {
 		if (i % parts == 0)
 			err = begin_repeat(s, i / parts);
@@ -304,6 +314,96 @@ cop_err cop_train_search_among(const cop_train_search *search, const cop_train_j
 	if (err != COP_OK && diag->message[0] == '\0')
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	*found = (cop_train_found){ s.trials, s.best };
+	searching_fini(&s);
+	return err;
+}
+
+/* ---- a race ---- */
+
+typedef struct racer {
+	size_t place; /* among the choices */
+	size_t fits;
+	double loss[COP_TRAIN_RACE_MOST];
+	double parameters; /* of the fits together */
+	cop_train_rating rating;
+} racer;
+
+static cop_err race_one(searching *s, const cop_train_choice *choice, racer *r)
+{
+	s->job.learner = choice->learner;
+	set_trial(s, &choice->knobs);
+	cop_err err = fit_and_judge(s, &r->loss[r->fits], &r->parameters);
+	if (err != COP_OK)
+		return err;
+	cop_train_search_rate(++r->fits, r->loss, &r->rating);
+	r->rating.parameters = r->parameters / (double)r->fits;
+	s->trials = r->place + 1;
+	tell_trial(s, &choice->knobs, &r->rating);
+	return COP_OK;
+}
+
+/* Better, or as good and earlier among the choices. */
+static bool is_ahead(const racer *a, const racer *b)
+{
+	if (cop_train_search_better(&a->rating, &b->rating))
+		return true;
+	return a->place < b->place && !cop_train_search_better(&b->rating, &a->rating);
+}
+
+static void rank_racers(size_t count, racer *racers)
+{
+	for (size_t i = 1; i < count; i++) {
+		racer moved = racers[i];
+		size_t at = i;
+		for (; at > 0 && is_ahead(&moved, &racers[at - 1]); at--)
+			racers[at] = racers[at - 1];
+		racers[at] = moved;
+	}
+}
+
+static cop_err run_race(
+        searching *s, const cop_train_race *race, size_t count, const cop_train_choice *choices, racer *racers)
+{
+	cop_err err = begin_repeat(s, 0);
+	bool warm_up = race->warm_up < 1.0;
+	for (size_t round = 0; round < race->rounds && err == COP_OK; round++) {
+		if (round > 0)
+			count = race->field[round] < count ? race->field[round] : count;
+		leave_out(s, (uint32_t)(warm_up && round > 0 ? round - 1 : round));
+		if (warm_up && round == 0)
+			s->job.n = (size_t)ceil(race->warm_up * (double)s->judged);
+		for (size_t i = 0; i < count && err == COP_OK; i++) {
+			if (warm_up && round == 1) {
+				racers[i].fits = 0;
+				racers[i].parameters = 0.0;
+			}
+			err = race_one(s, &choices[racers[i].place], &racers[i]);
+		}
+		rank_racers(count, racers);
+	}
+	return err;
+}
+
+cop_err cop_train_search_race(const cop_train_search *search, const cop_train_race *race, const cop_train_job *job,
+        size_t count, const cop_train_choice *choices, size_t *best, cop_train_found *found, cop_diag *diag)
+{
+	COP_ASSERT(count > 0 && count <= COP_TRAIN_RACE_MOST && race->rounds <= COP_TRAIN_RACE_MOST);
+	COP_ASSERT(race->rounds > 0 && race->rounds <= search->folds);
+	searching s = { .search = search, .whole = job, .job = *job, .among = true, .diag = diag };
+	racer *racers = cop_mem_alloc(count, sizeof *racers);
+	s.job.progress = NULL;
+	cop_err err = racers != NULL ? searching_init(&s) : COP_ENOMEM;
+	for (size_t i = 0; i < count && racers != NULL; i++)
+		racers[i].place = i;
+	if (err == COP_OK)
+		err = run_race(&s, race, count, choices, racers);
+	if (err != COP_OK && diag->message[0] == '\0')
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	if (err == COP_OK) {
+		*best = racers[0].place;
+		*found = (cop_train_found){ count, racers[0].rating };
+	}
+	cop_mem_free(racers);
 	searching_fini(&s);
 	return err;
 }

@@ -12,6 +12,8 @@
 
 #include "train_fit.h"
 
+#define COP_TRAIN_RACE_MOST 32 /* choices, rounds */
+
 typedef struct cop_train_search {
 	size_t folds;      /* K; 0: one part is held back */
 	double validation; /* its share, in (0, 1) */
@@ -53,5 +55,19 @@ typedef struct cop_train_choice {
  * Errors as above. */
 COP_CHECK cop_err cop_train_search_among(const cop_train_search *search, const cop_train_job *job, size_t count,
         const cop_train_choice *choices, size_t *best, cop_train_found *found, cop_diag *diag);
+
+/* A race: each round is a fold, and only the best so far, by the mean of their folds, go on into the next. */
+typedef struct cop_train_race {
+	size_t rounds;       /* 1..COP_TRAIN_RACE_MOST */
+	const size_t *field; /* rounds: how many of them at most; of the first round all choices */
+	double warm_up;      /* share of the rows that the first round fits to, in (0, 1); then its fold is used again
+	                        in the second, and what it showed does not count any more. 1: it is as the others */
+} cop_train_race;
+
+/* As above, in less time: search has the folds (at least the rounds), and no repeats. count at most
+ * COP_TRAIN_RACE_MOST. */
+COP_CHECK cop_err cop_train_search_race(const cop_train_search *search, const cop_train_race *race,
+        const cop_train_job *job, size_t count, const cop_train_choice *choices, size_t *best, cop_train_found *found,
+        cop_diag *diag);
 
 #endif

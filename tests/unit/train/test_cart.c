@@ -164,6 +164,38 @@ static void test_cart_any_threads_give_the_same_tree(void **state)
 	}
 }
 
+/* Ranks among all rows of a dataset split a sample of them as those among its own. */
+static void test_cart_ranks_of_the_dataset_give_the_same_tree(void **state)
+{
+	(void)state;
+	for (uint64_t run = 0; run < 24; run++) {
+		batch_fixture f;
+		batch_fixture_make(&f, (cop_task)(run % 3), 400, 6, 3, run % 2 ? 7 : 300000, 3, false, run);
+		cop_cart_settings settings;
+		cop_cart_defaults(&settings);
+		settings.features = run < 12 ? 0 : 2;
+		uint32_t row[250];
+		cop_rng rng;
+		cop_rng_init(&rng, run, 9);
+		for (size_t i = 0; i < 250; i++)
+			row[i] = (uint32_t)cop_rng_below(&rng, 400);
+		cop_sample s = f.sample;
+		s.n = 250;
+		s.row = row;
+		s.weight = run % 4 < 2 ? f.weight : NULL;
+		cop_tree *own = fit(&settings, &s, NULL, run);
+		cop_cart_ranks ranks;
+		assert_int_equal(cop_cart_ranks_init(&ranks, s.rows, NULL), COP_OK);
+		settings.ranks = &ranks;
+		cop_tree *shared = fit(&settings, &s, NULL, run);
+		assert_true(batch_fixture_same(own, shared));
+		cop_tree_free(own);
+		cop_tree_free(shared);
+		cop_cart_ranks_fini(&ranks);
+		batch_fixture_end(&f);
+	}
+}
+
 /* Each threshold is the one that the generator draws between the ends of the node's rows; dense and sparse rows, and any
  * number of threads, give the same tree; distinct rows are told apart. */
 static void test_cart_drawn_thresholds_are_between_the_ends_and_differ_by_seed(void **state)
@@ -371,7 +403,7 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 		cop_cart_grown grown;
 		cop_rng rng;
 		cop_rng_init(&rng, seed, 0);
-		assert_int_equal(cop_cart_data_init(&data, &f.sample, true, NULL), COP_OK);
+		assert_int_equal(cop_cart_data_init(&data, &f.sample, true, NULL, NULL), COP_OK);
 		assert_int_equal(cop_cart_grow(&settings, &data, 0, NULL, NULL, &rng, &grown), COP_OK);
 		double *links = cop_mem_alloc(grown.count, sizeof *links);
 		assert_int_equal(cop_cart_prune_weakest_links(&grown, links), COP_OK);
@@ -671,7 +703,7 @@ static void test_cart_defaults_are_those_that_the_documents_name(void **state)
 	cop_cart_settings s;
 	cop_cart_defaults(&s);
 	assert_true(s.max_depth == COP_TREE_MAX_DEPTH && s.min_leaf == 0.0 && s.features == 0);
-	assert_true(s.complexity == 0.0 && s.folds == 10);
+	assert_true(s.complexity == 0.0 && s.folds == 10 && s.ranks == NULL);
 }
 
 int main(void)
@@ -681,6 +713,7 @@ int main(void)
 		cmocka_unit_test(test_cart_first_split_is_the_best_of_all),
 		cmocka_unit_test(test_cart_dense_and_sparse_rows_give_the_same_tree),
 		cmocka_unit_test(test_cart_any_threads_give_the_same_tree),
+		cmocka_unit_test(test_cart_ranks_of_the_dataset_give_the_same_tree),
 		cmocka_unit_test(test_cart_drawn_thresholds_are_between_the_ends_and_differ_by_seed),
 		cmocka_unit_test(test_cart_unlimited_fits_what_can_be_told_apart),
 		cmocka_unit_test(test_cart_exclusive_or_is_learned),

@@ -81,6 +81,8 @@ static void test_look_is_wanted_where_nothing_that_it_sets_is_given(void **state
 		{ "dgt", COP_HYPERPARAMETER_EPOCHS, true },
 		{ "dgt", COP_HYPERPARAMETER_LAYERS, false },
 		{ "cart", COP_HYPERPARAMETERS, false },
+		{ "cart", COP_HYPERPARAMETER_TREES, true },
+		{ "dgt", COP_HYPERPARAMETER_TREES, true },
 		{ "laptao", COP_HYPERPARAMETERS, false },
 		{ "latent", COP_HYPERPARAMETERS, false },
 		{ NULL, COP_HYPERPARAMETERS, true },
@@ -90,12 +92,22 @@ static void test_look_is_wanted_where_nothing_that_it_sets_is_given(void **state
 		cop_train_job job = { .learner = cases[i].learner == NULL ? NULL
 			                                                  : cop_train_learner_find(cases[i].learner) };
 		if (cases[i].given < COP_HYPERPARAMETERS)
-			give(&job, cases[i].given, 1.0);
+			give(&job, cases[i].given, 2.0);
 		if (cop_train_look_wanted(&job) != cases[i].wanted)
 			fail_msg("case %zu", i);
 	}
 	cop_train_job job = { .learner = cop_train_learner_find("tao"), .alphas = 2 };
 	assert_false(cop_train_look_wanted(&job));
+	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++) { /* of cart's forests */
+		cop_train_job forest = { .learner = cop_train_learner_find("cart") };
+		give(&forest, COP_HYPERPARAMETER_TREES, 30.0);
+		give(&forest, knob, 30.0);
+		bool set = knob == COP_HYPERPARAMETER_SHARE || knob == COP_HYPERPARAMETER_REPLACE ||
+		           knob == COP_HYPERPARAMETER_THRESHOLDS || knob == COP_HYPERPARAMETER_FEATURES ||
+		           knob == COP_HYPERPARAMETER_MIN_LEAF || knob == COP_HYPERPARAMETER_FOREST ||
+		           knob == COP_HYPERPARAMETER_HEIGHT || knob == COP_HYPERPARAMETER_SHRINKAGE;
+		assert_true(cop_train_look_wanted(&forest) == !set);
+	}
 }
 
 /* The trials' lines. */
@@ -165,25 +177,26 @@ static void test_look_gives_the_same_again(void **state)
 	assert_string_equal(lines[0], lines[1]);
 }
 
-/* Many trees and no learner: forests of cart alone are judged, with as many trees; what was given stays. */
+/* Many trees, no learner or cart: forests of cart are judged, with as many trees; what was given stays. */
 static void test_look_at_many_trees_takes_a_forest_of_cart(void **state)
 {
 	(void)state;
-	for (int values = 0; values < 2; values++) {
+	for (int i = 0; i < 4; i++) {
+		bool values = i % 2 != 0;
 		looked l;
 		cop_train_found found;
 		cop_diag diag = { .message = "" };
-		make_job(&l, NULL, values != 0);
+		make_job(&l, i < 2 ? NULL : "cart", values);
 		give(&l.job, COP_HYPERPARAMETER_TREES, 7);
-		give(&l.job, COP_HYPERPARAMETER_MIN_LEAF, 2);
+		give(&l.job, COP_HYPERPARAMETER_COMPLEXITY, 0.001);
 		assert_int_equal(cop_train_look(&l.job, NULL, &found, &diag), COP_OK);
 		assert_string_equal(cop_train_learner_name(l.job.learner), "cart");
 		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_TREES] == 7);
-		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_MIN_LEAF] == 2);
+		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_COMPLEXITY] == 0.001);
 		assert_true(
 		        l.job.knobs.given[COP_HYPERPARAMETER_SHARE] || l.job.knobs.given[COP_HYPERPARAMETER_FOREST]);
 		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_FEATURES] <= 2);
-		assert_int_equal(found.trials, values ? 6 : 8);
+		assert_int_equal(found.trials, values ? 9 : 7);
 		free_job(&l);
 	}
 }

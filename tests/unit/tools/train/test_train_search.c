@@ -530,6 +530,128 @@ static void test_search_that_cannot_fit_says_why(void **state)
 	assert_string_equal(lines, "");
 }
 
+/* ---- a race ---- */
+
+#define CHOICES 6
+
+/* Heights 1 to CHOICES on the numbers 0 to 99 times themselves; the trials' lines. */
+static cop_err run_race(const cop_train_race *race, cop_train_found *found, size_t *best, char *lines, size_t room)
+{
+	char path[] = "/tmp/test_search_XXXXXX.csv";
+	cop_diag diag = { .message = "" };
+	cop_labelled rows;
+	cop_encoder *preparation = NULL;
+	cop_train_choice choices[CHOICES] = { { NULL, { .given = { false } } } };
+	cop_train_job job = { .validation = -1.0, .seed = 4 };
+	const cop_train_search search = { .folds = 5, .trials = CHOICES, .repeats = 1, .progress = tmpfile() };
+	const cop_table_settings table = { .regression = true };
+	int fd = mkstemps(path, 4);
+	FILE *file = fdopen(fd, "w");
+	assert_true(file != NULL && search.progress != NULL);
+	for (int i = 0; i < 100; i++)
+		(void)fprintf(file, "%d,%d\n", i, i * i);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
+	assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, &diag), COP_OK);
+	job.rows = &rows;
+	job.preparation = preparation;
+	job.n = rows.data->n;
+	for (size_t i = 0; i < CHOICES; i++) {
+		char height[8];
+		(void)snprintf(height, sizeof height, "%zu", i + 1);
+		choices[i].learner = cop_train_learner_find("cart");
+		assert_true(cop_hyperparameters_read(COP_HYPERPARAMETER_HEIGHT, height, &choices[i].knobs));
+		assert_true(cop_hyperparameters_read(COP_HYPERPARAMETER_COMPLEXITY, "0", &choices[i].knobs));
+	}
+	cop_test_alloc_fail(fail_at, 0);
+	cop_err err = cop_train_search_race(&search, race, &job, CHOICES, choices, best, found, &diag);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(err != COP_OK, diag.message[0] != '\0');
+	rewind(search.progress);
+	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
+	(void)fclose(search.progress);
+	cop_labelled_rows_fini(&rows);
+	cop_encoder_free(preparation);
+	cop_pool_free(job.pool);
+	assert_int_equal(remove(path), 0);
+	return err;
+}
+
+/* The choices and their means in the order of the lines; how many lines have an error of the mean. */
+static size_t read_lines(const char *lines, size_t *trial, double *mean, size_t *errors)
+{
+	size_t count = 0;
+	*errors = 0;
+	for (const char *line = lines; *line != '\0'; line = strchr(line, '\n') + 1) {
+		assert_int_equal(sscanf(line, "\r\033[Ktrial %zu: %lf", &trial[count], &mean[count]), 2);
+		*errors += strstr(line, " +- ") != NULL && strstr(line, " +- ") < strchr(line, '\n');
+		count++;
+	}
+	return count;
+}
+
+static void test_race_lets_the_best_go_on(void **state)
+{
+	(void)state;
+	static const size_t field[] = { 99, 3, 2 };
+	static const double warm_up[] = { 1.0, 0.3 };
+	for (size_t w = 0; w < 2; w++) {
+		const cop_train_race race = { 3, field, warm_up[w] };
+		cop_train_found found;
+		char lines[1 << 12];
+		size_t trial[32], best = 99, errors;
+		double mean[32];
+		assert_int_equal(run_race(&race, &found, &best, lines, sizeof lines), COP_OK);
+		assert_int_equal(read_lines(lines, trial, mean, &errors), CHOICES + 3 + 2);
+		for (size_t i = 0; i < CHOICES; i++)
+			assert_int_equal(trial[i], i + 1);
+		for (size_t i = 0; i < CHOICES; i++) { /* who goes on is better than who does not */
+			bool on = trial[6] == i + 1 || trial[7] == i + 1 || trial[8] == i + 1;
+			for (size_t j = 6; j < 9 && !on; j++)
+				assert_true(mean[trial[j] - 1] <= mean[i]);
+		}
+		assert_true(mean[trial[6] - 1] <= mean[trial[7] - 1] && mean[trial[7] - 1] <= mean[trial[8] - 1]);
+		assert_int_equal(errors, w == 0 ? 5 : 2); /* the warm-up does not count */
+		assert_int_equal(best + 1, mean[9] <= mean[10] ? trial[9] : trial[10]);
+		assert_int_equal(found.trials, CHOICES);
+		assert_true(fabs(found.rating.mean - fmin(mean[9], mean[10])) < 1e-4 * mean[9]);
+	}
+}
+
+/* Without dropping any, a race over all folds judges as a search by folds does. */
+static void test_race_of_all_is_a_search_among_them(void **state)
+{
+	(void)state;
+	static const size_t field[] = { 99, 99, 99, 99, 99 };
+	const cop_train_race race = { 5, field, 1.0 };
+	cop_train_found found;
+	char lines[1 << 12];
+	size_t trial[32], best, errors;
+	double mean[32], least = HUGE_VAL;
+	assert_int_equal(run_race(&race, &found, &best, lines, sizeof lines), COP_OK);
+	assert_int_equal(read_lines(lines, trial, mean, &errors), (size_t)5 * CHOICES);
+	for (size_t i = (size_t)4 * CHOICES; i < (size_t)5 * CHOICES; i++)
+		least = fmin(least, mean[i]);
+	assert_true(fabs(found.rating.mean - least) < 1e-4 * least && found.rating.error > 0.0);
+}
+
+static void test_race_nth_allocation_fails_gives_enomem(void **state)
+{
+	(void)state;
+	static const size_t field[] = { 99, 2 };
+	const cop_train_race race = { 2, field, 0.5 };
+	cop_err err = COP_ENOMEM;
+	for (fail_at = 1; err == COP_ENOMEM; fail_at++) {
+		cop_train_found found;
+		char lines[1 << 12];
+		size_t best;
+		err = run_race(&race, &found, &best, lines, sizeof lines);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+	}
+	fail_at = 0;
+	assert_int_equal(err, COP_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +668,9 @@ int main(void)
 		cmocka_unit_test(test_search_never_exceeds_its_trials),
 		cmocka_unit_test(test_search_nth_allocation_fails_gives_enomem),
 		cmocka_unit_test(test_search_tries_every_value_of_a_knobs_list),
+		cmocka_unit_test(test_race_lets_the_best_go_on),
+		cmocka_unit_test(test_race_of_all_is_a_search_among_them),
+		cmocka_unit_test(test_race_nth_allocation_fails_gives_enomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
