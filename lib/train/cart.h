@@ -16,7 +16,7 @@
 
 #include "base/pool.h"
 #include "base/rng.h"
-#include "train/cart_data.h"
+#include "train/cart_ranks.h"
 #include "train/sample.h"
 #include "tree/tree.h"
 
@@ -28,7 +28,7 @@ typedef struct cop_cart_settings {
 	double complexity;           /* cost-complexity parameter (share of the root's impurity), >= 0; < 0: chosen by
 	                       folds, as the largest within one standard error of the best */
 	unsigned folds;              /* of that choice, >= 2 */
-	const cop_cart_ranks *ranks; /* borrowed: of the sample's dataset, for forests; NULL: made here */
+	const cop_cart_ranks *ranks; /* borrowed: of all rows of the dataset, for forests; NULL: made here */
 } cop_cart_settings;
 
 /* An unlimited tree; 10 folds. */

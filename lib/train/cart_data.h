@@ -8,30 +8,16 @@
 #define COP_TRAIN_CART_DATA_H
 
 #include "base/pool.h"
+#include "train/cart_ranks.h"
 #include "train/sample.h"
-
-typedef struct cop_cart_column {
-	void *rank;      /* n of `width` bytes; NULL when the feature is constant */
-	unsigned width;  /* 1, 2 or 4 */
-	uint32_t values; /* distinct ones */
-} cop_cart_column;
-
-/* The ranks of all rows of a dense dataset, by row number, for fits to several samples of it. */
-typedef struct cop_cart_ranks {
-	const cop_dataset *rows; /* kept */
-	cop_cart_column *column; /* d */
-} cop_cart_ranks;
-
-/* Caller ends it with fini in every case. COP_ENOMEM. */
-COP_CHECK cop_err cop_cart_ranks_init(cop_cart_ranks *ranks, const cop_dataset *rows, cop_pool *pool);
-void cop_cart_ranks_fini(cop_cart_ranks *ranks);
 
 typedef struct cop_cart_data {
 	const cop_sample *sample;
 	size_t n;
-	uint32_t *row;           /* of each place */
-	cop_cart_column *column; /* d; NULL: rows as they are */
-	double *centre;          /* values: the mean of each output, from which moments are measured; else zeros */
+	uint32_t *row; /* of each place */
+	cop_cart_ranks ranks;
+	const cop_cart_column *column; /* those of the ranks; NULL: rows as they are */
+	double *centre; /* values: the mean of each output, from which moments are measured; else zeros */
 } cop_cart_data;
 
 /* The sample is kept. ranked: dense features are ranked, or their ranks copied from `ranks` (borrowed; NULL: there are

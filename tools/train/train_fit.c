@@ -110,10 +110,13 @@ static cop_err fit_members(
 	return cop_forest_fit(set, sample, fit_member, f, f->job->pool, f->job->progress, out);
 }
 
+/* Its leaves hold shares of classes, which say more than votes where they are not pure. */
+static bool is_cart(const cop_train_fitting *f) { return f->job->learner->fit == cop_train_fit_cart; }
+
 static bool wants_ranks(const cop_train_fitting *f, const cop_sample *sample)
 {
 	double thresholds = cop_train_knob(f, COP_HYPERPARAMETER_THRESHOLDS, COP_THRESHOLDS_ALL);
-	return f->job->learner->fit == cop_train_fit_cart && thresholds <= COP_THRESHOLDS_ALL && !sample->rows->sparse;
+	return is_cart(f) && thresholds <= COP_THRESHOLDS_ALL && !sample->rows->sparse;
 }
 
 /* Values are sorted once, not for each tree. */
@@ -121,7 +124,7 @@ static cop_err fit_ranked(
         cop_train_fitting *f, const cop_forest_settings *set, const cop_sample *sample, cop_trees **out)
 {
 	cop_cart_ranks ranks;
-	cop_err err = cop_cart_ranks_init(&ranks, sample->rows, f->job->pool);
+	cop_err err = cop_cart_ranks_init(&ranks, sample->rows, sample->rows->n, NULL, f->job->pool);
 	f->ranks = &ranks;
 	if (err == COP_OK)
 		err = fit_members(f, set, sample, out);
@@ -139,7 +142,7 @@ static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_tr
 		.trees = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_TREES, 1.0),
 		.share = cop_train_knob(f, COP_HYPERPARAMETER_SHARE, 0.9),
 		.replace = cop_train_knob(f, COP_HYPERPARAMETER_REPLACE, 0.0) > 0.0,
-		.vote = sample->task == COP_TASK_CLASSES && !linear,
+		.vote = sample->task == COP_TASK_CLASSES && !linear && !is_cart(f),
 		.shrinkage = cop_train_knob(f, COP_HYPERPARAMETER_SHRINKAGE, 0.1),
 		.seed = job->seed,
 		.end = &f->outcome->end,

@@ -5,7 +5,7 @@
 #define COP_TOOLS_TRAIN_TRAIN_FIT_PARTS_H
 
 #include "base/rng.h"
-#include "train/cart_data.h"
+#include "train/cart_ranks.h"
 #include "train/tao.h"
 #include "train_fit.h"
 

@@ -14,6 +14,7 @@
 #define FEW_ROWS     3000 /* judged by folds */
 #define MANY_ROWS    8000 /* of forests: judged by one fold */
 #define WARM_UP      0.2
+#define WIDE         40     /* features */
 #define HELD_BACK    0.2    /* else */
 #define LOOK_CELLS   600000 /* rows times (columns + OVERHEAD) */
 #define OVERHEAD     8
@@ -22,7 +23,7 @@ enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
 /* Whether the learner is; forests: many trees, and cart or none is named. Of few rows or many: FOREST_... */
 enum { EITHER, NAMED, UNNAMED, FOREST, FOREST_OF_FEW, FOREST_OF_MANY };
 enum { DEEP = -1, MIDDLE = -2 }; /* heights that follow the rows */
-enum { HALF = -1 };              /* features */
+enum { HALF = -1, ALL = 0 };     /* features */
 
 typedef struct pair {
 	cop_hyperparameter knob;
@@ -91,8 +92,10 @@ static const look_row rows[] = {
 	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, MIDDLE), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
 	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN }, 2 },
 	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(FEATURES, HALF) }, 3 },
-	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(FEATURES, 0) }, 3 },
-	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), KNOB(REPLACE, 1) }, 2 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(FEATURES, ALL) }, 3 },
+	{ "cart", CLASSES, FOREST, { KNOB(SHARE, 1), DRAWN, KNOB(FEATURES, HALF), KNOB(MIN_LEAF, 3) }, 4 },
+	{ "cart", CLASSES, FOREST_OF_FEW, { KNOB(SHARE, 1), KNOB(REPLACE, 1) }, 2 },
+	{ "cart", CLASSES, FOREST_OF_MANY, { KNOB(SHARE, 1), KNOB(REPLACE, 1), KNOB(MIN_LEAF, 5) }, 3 },
 	{ "cart", CLASSES, FOREST_OF_MANY, { KNOB(SHARE, 1) }, 1 },
 	{ "cart", CLASSES, FOREST_OF_MANY, { KNOB(SHARE, 1), KNOB(FEATURES, HALF) }, 2 },
 	{ "cart", CLASSES, FOREST, { ADABOOST, KNOB(HEIGHT, 16), KNOB(MIN_LEAF, 3), KNOB(FEATURES, HALF) }, 4 },
@@ -123,7 +126,7 @@ static const look_row rows[] = {
 
 /* Forests: which settings are good shows early, and the whole look may take little more time than one fit. */
 static const size_t field[] = { MOST_CHOICES, 4, 3, 2, 2 };
-static const cop_train_race races[] = { { 5, field, 1.0 }, { 4, field, WARM_UP }, { 2, field, WARM_UP } };
+static const cop_train_race races[] = { { 5, field, 1.0 }, { 3, field, WARM_UP }, { 2, field, WARM_UP } };
 
 static const cop_train_race *race_for(size_t n) { return &races[n <= FEW_ROWS ? 0 : n <= MANY_ROWS ? 1 : 2]; }
 
@@ -190,13 +193,25 @@ static void set_knobs(const look_row *row, size_t n, size_t d, cop_hyperparamete
 	}
 }
 
+/* A forest of classes whose nodes try every feature takes long where there are many. */
+static bool is_wide(const cop_train_job *job) { return job->rows->data->d > WIDE && job->rows->classes > 0; }
+
+static bool tries_all(const look_row *row)
+{
+	for (size_t p = 0; p < row->count; p++)
+		if (row->pairs[p].knob == COP_HYPERPARAMETER_FEATURES && row->pairs[p].value == ALL)
+			return true;
+	return false;
+}
+
 static size_t list_choices(const cop_train_job *job, size_t n, cop_train_choice *choices, const look_row **from)
 {
 	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
 	int other = n <= FEW_ROWS ? FOREST_OF_MANY : FOREST_OF_FEW;
 	size_t count = 0;
 	for (size_t i = 0; i < ROWS && count < MOST_CHOICES; i++) {
-		if (!is_for(&rows[i], job) || (rows[i].tasks & task) == 0 || rows[i].when == other)
+		if (!is_for(&rows[i], job) || (rows[i].tasks & task) == 0 || rows[i].when == other ||
+		        (is_wide(job) && tries_all(&rows[i])))
 			continue;
 		from[count] = &rows[i];
 		choices[count].learner = cop_train_learner_find(rows[i].learner);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "train/cart.h"
+#include "train/cart_data.h"
 #include "train/cart_prune.h"
 
 static cop_tree *fit(const cop_cart_settings *settings, const cop_sample *sample, cop_pool *pool, uint64_t seed)
@@ -185,7 +186,7 @@ static void test_cart_ranks_of_the_dataset_give_the_same_tree(void **state)
 		s.weight = run % 4 < 2 ? f.weight : NULL;
 		cop_tree *own = fit(&settings, &s, NULL, run);
 		cop_cart_ranks ranks;
-		assert_int_equal(cop_cart_ranks_init(&ranks, s.rows, NULL), COP_OK);
+		assert_int_equal(cop_cart_ranks_init(&ranks, s.rows, s.rows->n, NULL, NULL), COP_OK);
 		settings.ranks = &ranks;
 		cop_tree *shared = fit(&settings, &s, NULL, run);
 		assert_true(batch_fixture_same(own, shared));

@@ -196,7 +196,7 @@ static void test_look_at_many_trees_takes_a_forest_of_cart(void **state)
 		assert_true(
 		        l.job.knobs.given[COP_HYPERPARAMETER_SHARE] || l.job.knobs.given[COP_HYPERPARAMETER_FOREST]);
 		assert_true(l.job.knobs.value[COP_HYPERPARAMETER_FEATURES] <= 2);
-		assert_int_equal(found.trials, values ? 9 : 7);
+		assert_int_equal(found.trials, values ? 9 : 8);
 		free_job(&l);
 	}
 }
