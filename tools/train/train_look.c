@@ -12,7 +12,7 @@
 #define MOST_CHOICES 32
 #define FOLDS        5
 #define FEW_ROWS     3000 /* judged by folds */
-#define MANY_ROWS    8000 /* of forests: judged by one fold */
+#define MANY_ROWS    8000 /* of forests: judged by one fold, fewer by two or three */
 #define WARM_UP      0.2
 #define WIDE         40     /* features */
 #define HELD_BACK    0.2    /* else */
@@ -126,9 +126,6 @@ static const look_row rows[] = {
 
 /* Forests: which settings are good shows early, and the whole look may take little more time than one fit. */
 static const size_t field[] = { MOST_CHOICES, 4, 3, 2, 2 };
-static const cop_train_race races[] = { { 5, field, 1.0 }, { 3, field, WARM_UP }, { 2, field, WARM_UP } };
-
-static const cop_train_race *race_for(size_t n) { return &races[n <= FEW_ROWS ? 0 : n <= MANY_ROWS ? 1 : 2]; }
 
 static int when_of(const cop_train_job *job)
 {
@@ -196,6 +193,13 @@ static void set_knobs(const look_row *row, size_t n, size_t d, cop_hyperparamete
 /* A forest of classes whose nodes try every feature takes long where there are many. */
 static bool is_wide(const cop_train_job *job) { return job->rows->data->d > WIDE && job->rows->classes > 0; }
 
+static cop_train_race race_for(const cop_train_job *job)
+{
+	bool few = job->n <= FEW_ROWS;
+	size_t rounds = few ? FOLDS : job->n > MANY_ROWS ? 2 : is_wide(job) ? 3 : 4;
+	return (cop_train_race){ rounds, field, few ? 1.0 : WARM_UP };
+}
+
 static bool tries_all(const look_row *row)
 {
 	for (size_t p = 0; p < row->count; p++)
@@ -252,6 +256,7 @@ cop_err cop_train_look(cop_train_job *job, FILE *progress, cop_train_found *foun
 	size_t count = list_choices(job, part.n, choices, from);
 	bool few = part.n <= FEW_ROWS;
 	bool raced = when_of(job) == FOREST && part.n >= FOLDS;
+	const cop_train_race race = race_for(&part);
 	const cop_train_search search = {
 		.folds = part.n >= FOLDS && (few || raced) ? FOLDS : 0,
 		.validation = HELD_BACK,
@@ -261,7 +266,7 @@ cop_err cop_train_look(cop_train_job *job, FILE *progress, cop_train_found *foun
 		.progress = progress,
 	};
 	if (err == COP_OK && raced)
-		err = cop_train_search_race(&search, race_for(part.n), &part, count, choices, &best, found, diag);
+		err = cop_train_search_race(&search, &race, &part, count, choices, &best, found, diag);
 	else if (err == COP_OK)
 		err = cop_train_search_among(&search, &part, count, choices, &best, found, diag);
 	cop_mem_free(picked);
