@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -68,7 +70,19 @@ static void turn(const void *before, const void *after, const char *otherwise)
 
 static void begin(const void *object) { turn(NULL, object, "too many locks and conditions at once"); }
 static void end(const void *object) { turn(object, NULL, "destroyed, but not initialised"); }
-static void need(const void *object) { turn(object, object, "used, but not initialised"); }
+
+/* One of the program's own storage may have been initialised where it is defined. */
+static bool is_static(const void *object)
+{
+	extern const char __data_start, _end; /* the linker's: all that has its place from the beginning */
+	return (uintptr_t)object >= (uintptr_t)&__data_start && (uintptr_t)object < (uintptr_t)&_end;
+}
+
+static void need(const void *object)
+{
+	if (!is_static(object))
+		turn(object, object, "used, but not initialised");
+}
 
 __attribute__((destructor)) static void all_are_destroyed(void)
 {
