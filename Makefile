@@ -51,10 +51,12 @@ ports:
 	tools/install-deps ports
 	tests/ports/other_systems
 
-# Debian packages made and tried in bare roots of Debian 12 and 13 (as root): SHIP="--small"; tests/ports/ship --help
+# Debian packages made and tried in bare roots of Debian 12 and 13, then under systemd in a machine (as root):
+# SHIP="--small"; tests/ports/ship --help, tests/ports/service_manager --help
 ship:
-	tools/install-deps ports
+	tools/install-deps machine
 	tests/ports/ship $(SHIP)
+	tests/ports/service_manager
 
 # The long form of the tests of faults: thousands of kills, every byte, every call.
 torture: build-tests
