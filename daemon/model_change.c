@@ -158,7 +158,7 @@ cop_err cop_model_change_check(const cop_server *server, const char *verb, cop_w
 	        server->change->order.name);
 }
 
-static cop_err read(cop_server *server, cop_model_change *change)
+static cop_err read_order(cop_server *server, cop_model_change *change)
 {
 	static const cop_live_changes none;
 	cop_config *file = NULL;
@@ -211,7 +211,7 @@ static cop_err order(cop_server *server, cop_model_change *change, const void *b
 	if (err == COP_OK)
 		err = cop_change_order_check(&change->order, server->config, &change->fault);
 	if (err == COP_OK)
-		err = read(server, change);
+		err = read_order(server, change);
 	return err == COP_OK ? carry_out(server, change, later) : err;
 }
 
