@@ -10,11 +10,10 @@
  * behind the text, must be met at the top level. */
 #include "daemon/config/config_scan.h"
 
+#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
@@ -22,17 +21,8 @@
 #define END_MARK     "end-of-configuration"
 #define OPTIONS_MOST 64 /* of a section or of the file, with their end */
 
-static atomic_flag lexer = ATOMIC_FLAG_INIT; /* set: a thread uses it, for some milliseconds at most */
+static pthread_mutex_t lexer = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local cop_config_reading *current;
-
-static void take_lexer(void)
-{
-	const struct timespec a_little = { .tv_nsec = 100000 };
-	while (atomic_flag_test_and_set_explicit(&lexer, memory_order_acquire))
-		(void)nanosleep(&a_little, NULL);
-}
-
-static void give_lexer(void) { atomic_flag_clear_explicit(&lexer, memory_order_release); }
 
 static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const char *format, va_list args)
 {
@@ -189,12 +179,12 @@ cop_err cop_config_scan(cop_config_reading *reading, const char *text, size_t le
 	memcpy(whole, text, length);
 	reading->lines = count_lines(text, length);
 	memcpy(whole + length, tail, sizeof tail);
-	take_lexer();
+	(void)pthread_mutex_lock(&lexer);
 	*root = grammar();
 	stream = fmemopen(whole, length + sizeof tail - 1, "r");
 	if (*root != NULL && stream != NULL)
 		err = scan_stream(reading, stream, *root);
-	give_lexer();
+	(void)pthread_mutex_unlock(&lexer);
 	if (err == COP_OK && reading->folder != NULL) /* a journal's text has them replaced */
 		cop_config_check_variables(reading, text, length);
 	if (stream != NULL)
@@ -205,7 +195,7 @@ cop_err cop_config_scan(cop_config_reading *reading, const char *text, size_t le
 
 void cop_config_scan_free(cfg_t *root)
 {
-	take_lexer();
+	(void)pthread_mutex_lock(&lexer);
 	(void)cfg_free(root);
-	give_lexer();
+	(void)pthread_mutex_unlock(&lexer);
 }

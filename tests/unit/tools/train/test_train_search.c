@@ -63,13 +63,42 @@ typedef struct searched {
 	const char *some, *never; /* knobs that some trials have, and none has */
 } searched;
 
+/* What a job over a file's rows has on loan, and the lines of a search's trials. */
+typedef struct loan {
+	cop_labelled rows;
+	cop_encoder *preparation;
+} loan;
+
+static void take_rows(const char *path, const cop_table_settings *table, loan *of, cop_train_job *job, cop_diag *diag)
+{
+	of->preparation = NULL;
+	assert_int_equal(cop_pool_new(1, &job->pool), COP_OK);
+	assert_int_equal(cop_labelled_rows_train(path, table, &of->rows, &of->preparation, diag), COP_OK);
+	job->rows = &of->rows;
+	job->preparation = of->preparation;
+	job->n = of->rows.data->n;
+}
+
+static void give_rows_back(loan *of, cop_train_job *job)
+{
+	cop_labelled_rows_fini(&of->rows);
+	cop_encoder_free(of->preparation);
+	cop_pool_free(job->pool);
+}
+
+static void take_lines(FILE *progress, char *lines, size_t room)
+{
+	rewind(progress);
+	lines[fread(lines, 1, room - 1, progress)] = '\0';
+	(void)fclose(progress);
+}
+
 /* The trials' lines. */
 static void run_search(const searched *s, char *out, size_t room)
 {
 	char path[] = "/tmp/test_search_XXXXXX.libsvm";
 	cop_train_found found;
-	cop_labelled rows;
-	cop_encoder *preparation = NULL;
+	loan of;
 	cop_diag diag = { .message = "" };
 	cop_train_job job = { .learner = cop_train_learner_find(s->learner), .validation = -1.0, .alphas = s->alphas };
 	const cop_train_search search = { .validation = 0.25, .trials = 40, .repeats = 1, .progress = tmpfile() };
@@ -80,11 +109,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	assert_true(fd >= 0 && search.progress != NULL);
 	(void)close(fd);
 	write_rows(path, s->sparse);
-	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-	assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, &diag), COP_OK);
-	job.rows = &rows;
-	job.preparation = preparation;
-	job.n = rows.data->n;
+	take_rows(path, &table, &of, &job, &diag);
 	job.seed = 1;
 	job.alpha[0] = 0.1;
 	job.alpha[1] = 1.0;
@@ -95,12 +120,8 @@ static void run_search(const searched *s, char *out, size_t room)
 	}
 	if (cop_train_search_run(&search, &job, &found, &diag) != COP_OK)
 		fail_msg("%s: %s", s->learner, diag.message);
-	rewind(search.progress);
-	out[fread(out, 1, room - 1, search.progress)] = '\0';
-	(void)fclose(search.progress);
-	cop_labelled_rows_fini(&rows);
-	cop_encoder_free(preparation);
-	cop_pool_free(job.pool);
+	take_lines(search.progress, out, room);
+	give_rows_back(&of, &job);
 	assert_int_equal(remove(path), 0);
 }
 
@@ -261,8 +282,7 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const list *l = &lists[i];
 		cop_train_found found;
-		cop_labelled rows;
-		cop_encoder *preparation = NULL;
+		loan of;
 		cop_diag diag = { .message = "" };
 		cop_train_job job = { .learner = cop_train_learner_find(l->learner), .validation = -1.0, .seed = 1 };
 		const cop_train_search search = {
@@ -270,21 +290,13 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 		};
 		const cop_table_settings table = { .regression = l->values,
 			.scaling = cop_train_learner_scaling(job.learner) };
-		assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-		assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, &diag), COP_OK);
-		job.rows = &rows;
-		job.preparation = preparation;
-		job.n = rows.data->n;
+		take_rows(path, &table, &of, &job, &diag);
 		give_others(l->learner, l->knob, &job.knobs);
 		if (cop_train_search_run(&search, &job, &found, &diag) != COP_OK)
 			fail_msg("%s: %s", l->learner, diag.message);
-		rewind(search.progress);
-		lines[fread(lines, 1, sizeof lines - 1, search.progress)] = '\0';
-		(void)fclose(search.progress);
+		take_lines(search.progress, lines, sizeof lines);
 		expect_tried(l, lines);
-		cop_labelled_rows_fini(&rows);
-		cop_encoder_free(preparation);
-		cop_pool_free(job.pool);
+		give_rows_back(&of, &job);
 	}
 	assert_int_equal(remove(path), 0);
 }
@@ -301,8 +313,7 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 {
 	char path[] = "/tmp/test_search_XXXXXX.csv", name[32], value[32];
 	cop_train_search search = *how;
-	cop_labelled rows;
-	cop_encoder *preparation = NULL;
+	loan of;
 	cop_train_job job = { .learner = cop_train_learner_find(learner), .validation = -1.0, .seed = seed };
 	const cop_table_settings table = { .regression = true, .scaling = cop_train_learner_scaling(job.learner) };
 	int fd = mkstemps(path, 4), used;
@@ -311,11 +322,7 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 	for (int i = 0; i < NUMBERS; i++)
 		(void)fprintf(file, "%d,%g\n", i, number[i]);
 	assert_int_equal(fclose(file), 0);
-	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-	assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, diag), COP_OK);
-	job.rows = &rows;
-	job.preparation = preparation;
-	job.n = rows.data->n;
+	take_rows(path, &table, &of, &job, diag);
 	for (; sscanf(knobs, " --%31s %31s%n", name, value, &used) == 2; knobs += used)
 		for (cop_hyperparameter which = 0; which < COP_HYPERPARAMETERS; which++)
 			if (strcmp(cop_hyperparameters_name(which), name) == 0)
@@ -326,12 +333,8 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 	cop_err err = cop_train_search_run(&search, &job, found, diag);
 	cop_test_alloc_fail(0, 0);
 	cop_hyperparameters_words(&job.knobs, found_words, sizeof found_words);
-	rewind(search.progress);
-	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
-	(void)fclose(search.progress);
-	cop_labelled_rows_fini(&rows);
-	cop_encoder_free(preparation);
-	cop_pool_free(job.pool);
+	take_lines(search.progress, lines, room);
+	give_rows_back(&of, &job);
 	assert_int_equal(remove(path), 0);
 	return err;
 }
@@ -539,8 +542,7 @@ static cop_err run_race(const cop_train_race *race, cop_train_found *found, size
 {
 	char path[] = "/tmp/test_search_XXXXXX.csv";
 	cop_diag diag = { .message = "" };
-	cop_labelled rows;
-	cop_encoder *preparation = NULL;
+	loan of;
 	cop_train_choice choices[CHOICES] = { { NULL, { .given = { false } } } };
 	cop_train_job job = { .validation = -1.0, .seed = 4 };
 	const cop_train_search search = { .folds = 5, .trials = CHOICES, .repeats = 1, .progress = tmpfile() };
@@ -551,11 +553,7 @@ static cop_err run_race(const cop_train_race *race, cop_train_found *found, size
 	for (int i = 0; i < 100; i++)
 		(void)fprintf(file, "%d,%d\n", i, i * i);
 	assert_int_equal(fclose(file), 0);
-	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-	assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, &diag), COP_OK);
-	job.rows = &rows;
-	job.preparation = preparation;
-	job.n = rows.data->n;
+	take_rows(path, &table, &of, &job, &diag);
 	for (size_t i = 0; i < CHOICES; i++) {
 		char height[8];
 		(void)snprintf(height, sizeof height, "%zu", i + 1);
@@ -567,12 +565,8 @@ static cop_err run_race(const cop_train_race *race, cop_train_found *found, size
 	cop_err err = cop_train_search_race(&search, race, &job, CHOICES, choices, best, found, &diag);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(err != COP_OK, diag.message[0] != '\0');
-	rewind(search.progress);
-	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
-	(void)fclose(search.progress);
-	cop_labelled_rows_fini(&rows);
-	cop_encoder_free(preparation);
-	cop_pool_free(job.pool);
+	take_lines(search.progress, lines, room);
+	give_rows_back(&of, &job);
 	assert_int_equal(remove(path), 0);
 	return err;
 }
