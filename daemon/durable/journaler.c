@@ -172,6 +172,8 @@ cop_err cop_journaler_open(
 	j->settings = (cop_journal_settings){ .segment_bytes = config->journal_segment, .preallocate = true };
 	cop_journaler_set_models(j, config);
 	cop_err err = cop_journal_writer_open(folder, &j->settings, next, &j->writer, diag);
+	if (err == COP_OK)
+		j->settings.epoch = cop_journal_writer_epoch(j->writer);
 	if (err == COP_EFULL) { /* there may be room later */
 		(void)breaks(j);
 		err = COP_OK;
@@ -374,6 +376,26 @@ cop_err cop_journaler_roll(cop_journaler *j, cop_diag *diag)
 	return err;
 }
 
+uint64_t cop_journaler_epoch(const cop_journaler *j) { return j->settings.epoch; }
+
+/* A segment without a record is replaced: its header has the old epoch. */
+cop_err cop_journaler_begin_epoch(cop_journaler *j, uint64_t epoch, cop_diag *diag)
+{
+	cop_err err = cop_journaler_flush(j, diag);
+	if (err != COP_OK)
+		return err;
+	if (cop_journal_writer_set_epoch(j->writer, epoch) != COP_OK) {
+		cop_diag_of(diag, j->folder, "epoch %llu; expected at least %llu, that of the journal",
+		        (unsigned long long)epoch, (unsigned long long)j->settings.epoch);
+		return COP_EINVAL;
+	}
+	j->settings.epoch = epoch;
+	if (cop_journal_writer_roll(j->writer, diag) == COP_OK)
+		return COP_OK;
+	(void)breaks(j);
+	return COP_EIO;
+}
+
 cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)
 {
 	if (!j->broken)
@@ -410,6 +432,7 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 		return err;
 	(void)!cop_journal_writer_close(j->writer, NULL);
 	j->writer = writer;
+	j->settings.epoch = cop_journal_writer_epoch(writer);
 	j->first = next;
 	j->count = 0;
 	cop_bytes_clear(&j->batch);

@@ -62,6 +62,9 @@ const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *journa
 COP_CHECK cop_err cop_journaler_flush(cop_journaler *journaler, cop_diag *diag);
 /* The same, and what is put from then on goes into a new segment. */
 COP_CHECK cop_err cop_journaler_roll(cop_journaler *journaler, cop_diag *diag);
+/* The same, under this epoch (store/journal_segment.h). COP_EINVAL: it is lower than that of the journal. */
+COP_CHECK cop_err cop_journaler_begin_epoch(cop_journaler *journaler, uint64_t epoch, cop_diag *diag);
+uint64_t cop_journaler_epoch(const cop_journaler *journaler);
 /* What is put from now on goes behind `copy` too (kept; NULL: no longer), record by record as in a segment; short of memory,
  * copy->err says so. */
 void cop_journaler_listen(cop_journaler *journaler, cop_bytes *copy);

@@ -21,6 +21,7 @@ struct cop_journal_intact {
 	bool follows; /* the next record does */
 	uint64_t limit;
 	uint64_t expected;
+	uint64_t epoch; /* the greatest so far */
 	cop_bytes model_set;
 	cop_err err; /* sticky */
 	cop_diag why;
@@ -118,6 +119,11 @@ static cop_err read_header(cop_journal_intact *s)
 	}
 	if (err != COP_OK)
 		return COP_OK; /* resume reports it */
+	if (header.epoch < s->epoch)
+		skipped(s, 24, 0, s->expected,
+		        "its epoch is lower than that of a segment before it, which takes its place");
+	else
+		s->epoch = header.epoch;
 	cop_bytes_clear(&s->model_set);
 	cop_bytes_put(&s->model_set, header.model_set, header.model_set_length);
 	return s->model_set.err;
@@ -206,6 +212,8 @@ cop_err cop_journal_intact_next(cop_journal_intact *s, cop_journal_record *recor
 }
 
 uint64_t cop_journal_intact_base(const cop_journal_intact *s) { return s->file.base; }
+
+uint64_t cop_journal_intact_epoch(const cop_journal_intact *s) { return s->epoch; }
 
 const uint8_t *cop_journal_intact_model_set(const cop_journal_intact *s, size_t *length)
 {

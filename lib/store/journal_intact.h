@@ -38,9 +38,10 @@ void cop_journal_intact_close(cop_journal_intact *intact);
 COP_CHECK cop_err cop_journal_intact_next(
         cop_journal_intact *intact, cop_journal_record *record, bool *follows, cop_diag *diag);
 
-/* Base of the segment that gave the last record, and its model set (of the segment before when its header is damaged;
- * borrowed until the next call). */
+/* Base of the segment that gave the last record; its epoch, and its model set (of the segment before when its header is
+ * damaged, the epoch also when it falls; borrowed until the next call). */
 uint64_t cop_journal_intact_base(const cop_journal_intact *intact);
+uint64_t cop_journal_intact_epoch(const cop_journal_intact *intact);
 const uint8_t *cop_journal_intact_model_set(const cop_journal_intact *intact, size_t *length);
 
 #endif

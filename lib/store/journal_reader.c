@@ -83,6 +83,8 @@ static cop_err open_segment(cop_journal_reader *reader)
 	cop_err err = cop_journal_walk_open(
 	        &reader->walk, reader->folder, file, last ? UINT64_MAX : file[1].base, &reader->why);
 	reader->open = err == COP_OK;
+	if (err == COP_OK)
+		err = cop_journal_walk_enter(&reader->walk, &reader->tail.epoch, &reader->why);
 	reader->tail.next_sequence = file->base;
 	return err;
 }
@@ -150,6 +152,8 @@ cop_err cop_journal_next(cop_journal_reader *reader, cop_journal_record *record,
 const cop_journal_tail *cop_journal_reader_tail(const cop_journal_reader *reader) { return &reader->tail; }
 
 uint64_t cop_journal_reader_base(const cop_journal_reader *reader) { return reader->open ? reader->walk.file.base : 0; }
+
+uint64_t cop_journal_reader_epoch(const cop_journal_reader *reader) { return reader->open ? reader->walk.epoch : 0; }
 
 const uint8_t *cop_journal_reader_model_set(const cop_journal_reader *reader, size_t *length)
 {

@@ -150,7 +150,7 @@ static cop_err produce(rewrite *r, cop_stream *write, cop_stream *back)
 	if (err != COP_OK)
 		return err;
 	cop_bytes_clear(&r->batch);
-	cop_journal_segment_header_put(&r->batch, r->file.base, walk.model_set.data, walk.model_set.length);
+	cop_journal_segment_header_put(&r->batch, r->file.base, walk.epoch, walk.model_set.data, walk.model_set.length);
 	while (err == COP_OK && (err = next(r, &walk, &record, &out, &edited)) == COP_OK) {
 		put_record(r, &record, &out, edited);
 		if (r->batch.length >= BATCH)

@@ -54,7 +54,7 @@ static cop_err end_output(salvage *s)
 
 static cop_err begin_output(salvage *s, uint64_t sequence)
 {
-	cop_journal_settings settings = { .segment_bytes = 0 };
+	cop_journal_settings settings = { .epoch = cop_journal_intact_epoch(s->in) };
 	settings.model_set = cop_journal_intact_model_set(s->in, &settings.model_set_length);
 	cop_err err = cop_journal_writer_open(s->out, &settings, sequence, &s->writer, s->diag);
 	s->report->segments += err == COP_OK;

@@ -108,7 +108,8 @@ cop_err cop_journal_segment_frame_parse(const uint8_t *data, size_t have, cop_jo
 	return load32(data + 4) == frame_crc(data, length) ? COP_OK : COP_EFORMAT;
 }
 
-void cop_journal_segment_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length)
+void cop_journal_segment_header_put(
+        cop_bytes *bytes, uint64_t base, uint64_t epoch, const void *model_set, size_t length)
 {
 	if (bytes->err == COP_OK && length > COP_JOURNAL_MODEL_SET_MAX)
 		bytes->err = COP_EINVAL;
@@ -117,6 +118,7 @@ void cop_journal_segment_header_put(cop_bytes *bytes, uint64_t base, const void 
 	cop_bytes_put_u32(bytes, COP_JOURNAL_VERSION);
 	cop_bytes_put_u32(bytes, (uint32_t)(COP_JOURNAL_HEADER_MIN + length));
 	cop_bytes_put_u64(bytes, base);
+	cop_bytes_put_u64(bytes, epoch);
 	cop_bytes_put_u32(bytes, (uint32_t)length);
 	cop_bytes_put(bytes, model_set, length);
 	if (bytes->err == COP_OK)
@@ -162,12 +164,13 @@ cop_err cop_journal_segment_header_parse(
 		(void)wrong(diag, 8, text);
 		return COP_EVERSION;
 	}
-	if (length < COP_JOURNAL_HEADER_MIN || load32(data + 24) != length - COP_JOURNAL_HEADER_MIN ||
+	if (length < COP_JOURNAL_HEADER_MIN || load32(data + 32) != length - COP_JOURNAL_HEADER_MIN ||
 	        load64(data + 16) == 0)
 		return wrong(diag, 12, "the header's fields contradict each other");
 	out->base = load64(data + 16);
+	out->epoch = load64(data + 24);
 	out->length = length;
-	out->model_set = data + 28;
+	out->model_set = data + COP_JOURNAL_HEADER_MIN - 4;
 	out->model_set_length = length - COP_JOURNAL_HEADER_MIN;
 	return COP_OK;
 }

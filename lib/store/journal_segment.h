@@ -4,12 +4,14 @@
  * A journal is a folder of segments BASE.journal, BASE the sequence number of the first record as 20 decimal digits.
  * Little-endian; a segment is its header, then frames:
  *
- *     "COPJOURN"  u32 version  u32 header length  u64 base  u32 n  n bytes of model set  u32 CRC32C of all before
+ *     "COPJOURN"  u32 version  u32 header length  u64 base  u64 epoch  u32 n  n bytes of model set
+ *                 u32 CRC32C of all before
  *     u32 body length  u32 CRC32C  u64 sequence  u8 type  3 zero bytes  body
  *
  * A frame's CRC32C covers the length and everything behind the checksum. Sequence numbers count from 1 and are
  * consecutive over all segments. Type 0 is no record but a mark by the writer: everything up to its sequence number
- * was synced before it. A segment's records end where the next segment's base begins; what follows there was written
+ * was synced before it. The epoch counts the instances that led a group of replicas, one after another: it never falls
+ * along a journal. A segment's records end where the next segment's base begins; what follows there was written
  * again into the next segment. Closed segments may be BASE.journal.zst. Functions of the journal that list COP_EIO
  * return COP_EFULL when the disk is full. No state: any thread. */
 #ifndef COP_STORE_JOURNAL_SEGMENT_H
@@ -23,7 +25,7 @@
 #include "base/err.h"
 
 #define COP_JOURNAL_VERSION       1u
-#define COP_JOURNAL_HEADER_MIN    32 /* of a segment: all but the model set */
+#define COP_JOURNAL_HEADER_MIN    40 /* of a segment: all but the model set */
 #define COP_JOURNAL_FRAME_HEAD    20 /* of a record: all but the body */
 #define COP_JOURNAL_BODY_MAX      ((size_t)64 << 20)
 #define COP_JOURNAL_MODEL_SET_MAX ((size_t)1 << 20)
@@ -43,6 +45,7 @@ typedef struct cop_journal_record {
 
 typedef struct cop_journal_header {
 	uint64_t base;
+	uint64_t epoch;
 	size_t length;            /* of the whole header */
 	const uint8_t *model_set; /* borrowed */
 	size_t model_set_length;
@@ -66,7 +69,8 @@ COP_CHECK cop_err cop_journal_segment_frame_parse(
         const uint8_t *data, size_t have, cop_journal_record *out, size_t *need);
 
 /* Appends a segment's header. */
-void cop_journal_segment_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length);
+void cop_journal_segment_header_put(
+        cop_bytes *bytes, uint64_t base, uint64_t epoch, const void *model_set, size_t length);
 
 /* Reads the header that data[0, have) begins with. COP_EEND: that takes *need > have bytes. COP_EFORMAT: no segment, or
  * a damaged header. COP_EVERSION: of a newer version. On these two *diag (its source kept) has what was wrong. */

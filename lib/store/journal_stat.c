@@ -16,15 +16,23 @@ static void note_gap(const cop_journal_walk *walk, cop_journal_stat *stat)
 	stat->err = COP_EFORMAT;
 }
 
-/* model_set gets the header's bytes, to which the row points. */
-static void read_segment(
-        const char *folder, const cop_journal_file *file, uint64_t limit, cop_journal_stat *stat, cop_bytes *model_set)
+/* Over the segments, one after another. */
+typedef struct verify {
+	const char *folder;
+	cop_bytes model_set; /* the header's bytes, to which the row points */
+	uint64_t epoch;      /* of the segments before */
+} verify;
+
+static void read_segment(verify *v, const cop_journal_file *file, uint64_t limit, cop_journal_stat *stat)
 {
+	cop_bytes *model_set = &v->model_set;
 	cop_journal_walk walk;
 	cop_journal_record record;
 	memset(stat, 0, sizeof *stat);
 	stat->file = *file;
-	cop_err err = cop_journal_walk_open(&walk, folder, file, limit, &stat->why);
+	cop_err err = cop_journal_walk_open(&walk, v->folder, file, limit, &stat->why);
+	if (err == COP_OK)
+		err = cop_journal_walk_enter(&walk, &v->epoch, &stat->why);
 	cop_bytes_clear(model_set);
 	cop_bytes_put(model_set, walk.model_set.data, walk.model_set.length);
 	if (err == COP_OK && model_set->err != COP_OK) {
@@ -39,6 +47,7 @@ static void read_segment(
 	}
 	stat->last = file->base + stat->records - 1;
 	stat->durable = walk.durable;
+	stat->epoch = walk.epoch;
 	stat->end = err == COP_EEND ? walk.end : COP_JOURNAL_END_DAMAGED;
 	stat->end_offset = walk.end_offset;
 	stat->cut = walk.cut;
@@ -53,12 +62,12 @@ cop_err cop_journal_stat_verify(const char *folder, const cop_journal_stat_liste
 {
 	cop_journal_file *files;
 	size_t count;
-	cop_bytes model_set;
-	cop_bytes_init(&model_set);
+	verify v = { .folder = folder };
+	cop_bytes_init(&v.model_set);
 	cop_err first = cop_journal_list(folder, &files, &count, diag);
 	for (size_t i = 0; i < count; i++) {
 		cop_journal_stat stat;
-		read_segment(folder, &files[i], i + 1 < count ? files[i + 1].base : UINT64_MAX, &stat, &model_set);
+		read_segment(&v, &files[i], i + 1 < count ? files[i + 1].base : UINT64_MAX, &stat);
 		if (first == COP_OK && stat.err != COP_OK) {
 			first = stat.err;
 			if (diag != NULL)
@@ -69,7 +78,7 @@ cop_err cop_journal_stat_verify(const char *folder, const cop_journal_stat_liste
 		if (stat.err == COP_ENOMEM)
 			break;
 	}
-	cop_bytes_fini(&model_set);
+	cop_bytes_fini(&v.model_set);
 	cop_mem_free(files);
 	return first;
 }

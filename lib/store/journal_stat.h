@@ -12,7 +12,8 @@ typedef struct cop_journal_stat {
 	uint64_t records;      /* intact ones before the end, or the damage */
 	uint64_t content;      /* bytes decompressed, as far as read */
 	uint64_t durable;      /* the last mark: known to have been synced; 0: none */
-	cop_journal_end end;   /* COP_JOURNAL_END_DAMAGED: also unreadable or of a newer version, see err */
+	uint64_t epoch;
+	cop_journal_end end; /* COP_JOURNAL_END_DAMAGED: also unreadable or of a newer version, see err */
 	uint64_t end_offset;
 	uint64_t cut;             /* bytes behind end_offset, for ZEROS and TORN */
 	const uint8_t *model_set; /* of the header, model_set_length bytes; borrowed by the listener */

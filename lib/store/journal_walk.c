@@ -133,6 +133,7 @@ static cop_err open_header(cop_journal_walk *walk, cop_diag *diag)
 		return failed(walk, err, diag);
 	if (header.base != walk->file.base)
 		return damaged(walk, 16, "the segment's base is not the one in its name", diag);
+	walk->epoch = header.epoch;
 	cop_bytes_put(&walk->model_set, header.model_set, header.model_set_length);
 	return walk->model_set.err == COP_OK ? COP_OK : failed(walk, COP_ENOMEM, diag);
 }
@@ -164,6 +165,21 @@ void cop_journal_walk_close(cop_journal_walk *walk)
 	cop_journal_scan_close(&walk->scan);
 	cop_bytes_fini(&walk->model_set);
 	memset(walk, 0, sizeof *walk);
+}
+
+cop_err cop_journal_walk_enter(cop_journal_walk *walk, uint64_t *epoch, cop_diag *diag)
+{
+	char text[128];
+	if (walk->ended)
+		return COP_OK;
+	if (walk->epoch < *epoch) {
+		(void)snprintf(text, sizeof text,
+		        "its epoch is %" PRIu64 "; expected at least %" PRIu64 ", which a segment before it has",
+		        walk->epoch, *epoch);
+		return damaged(walk, 24, text, diag);
+	}
+	*epoch = walk->epoch;
+	return COP_OK;
 }
 
 cop_err cop_journal_walk_next(cop_journal_walk *walk, cop_journal_record *out, cop_diag *diag)

@@ -33,6 +33,7 @@ struct cop_journal_writer {
 	cop_bytes model_set;
 	uint64_t segment_bytes;
 	bool preallocate;
+	uint64_t epoch; /* of the segments to come */
 	uint64_t base;
 	uint64_t size;
 	uint64_t written;
@@ -48,6 +49,7 @@ uint64_t cop_journal_writer_written(const cop_journal_writer *writer) { return w
 uint64_t cop_journal_writer_durable(const cop_journal_writer *writer) { return writer->durable; }
 bool cop_journal_writer_broken(const cop_journal_writer *writer) { return writer->broken != NONE; }
 bool cop_journal_writer_gone(const cop_journal_writer *writer) { return writer->broken == GONE; }
+uint64_t cop_journal_writer_epoch(const cop_journal_writer *writer) { return writer->epoch; }
 uint64_t cop_journal_writer_base(const cop_journal_writer *writer) { return writer->base; }
 uint64_t cop_journal_writer_bytes(const cop_journal_writer *writer) { return writer->size; }
 
@@ -142,7 +144,7 @@ static cop_err begin_made(const cop_journal_writer *writer, uint64_t base, cop_j
 	cop_bytes header;
 	made->fd = -1;
 	cop_bytes_init(&header);
-	cop_journal_segment_header_put(&header, base, writer->model_set.data, writer->model_set.length);
+	cop_journal_segment_header_put(&header, base, writer->epoch, writer->model_set.data, writer->model_set.length);
 	cop_err err = header.err;
 	if (err != COP_OK)
 		cop_diag_of(diag, writer->path, "%s", cop_err_text(err));
@@ -203,6 +205,22 @@ static cop_err check_newest(
 	return COP_EEXIST;
 }
 
+/* That of the newest segment whose header can be read, if it is higher; readers report those that cannot. */
+static cop_err raise_epoch(cop_journal_writer *writer, const cop_journal_file *files, size_t count, cop_diag *diag)
+{
+	cop_err err = COP_EFORMAT;
+	for (size_t i = count; i > 0 && err == COP_EFORMAT; i--) {
+		cop_journal_walk walk;
+		err = cop_journal_walk_open(&walk, writer->path, &files[i - 1], UINT64_MAX, diag);
+		if (err == COP_OK && walk.ended)
+			err = COP_EFORMAT;
+		if (err == COP_OK && walk.epoch > writer->epoch)
+			writer->epoch = walk.epoch;
+		cop_journal_walk_close(&walk);
+	}
+	return err == COP_EFORMAT ? COP_OK : err;
+}
+
 /* Makes what an earlier process left durable. */
 static cop_err settle_newest(const cop_journal_writer *writer, const cop_journal_file *newest, cop_diag *diag)
 {
@@ -230,6 +248,8 @@ static cop_err start(cop_journal_writer *writer, uint64_t next, cop_diag *diag)
 		err = check_newest(writer, &files[count - 1], next, diag);
 	if (err == COP_OK && count > 0)
 		err = settle_newest(writer, &files[count - 1], diag);
+	if (err == COP_OK)
+		err = raise_epoch(writer, files, count, diag);
 	cop_mem_free(files);
 	if (err == COP_OK)
 		err = cop_journal_segment_drop_temporary(writer->path, UINT64_MAX, diag);
@@ -266,6 +286,7 @@ cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *
 		writer->folder = -1;
 		writer->segment_bytes = settings->segment_bytes;
 		writer->preallocate = settings->preallocate;
+		writer->epoch = settings->epoch;
 		writer->written = next_sequence - 1;
 		writer->durable = next_sequence - 1;
 		writer->path = cop_mem_strdup(folder);
@@ -427,6 +448,14 @@ cop_err cop_journal_writer_set_models(cop_journal_writer *writer, const void *mo
 	}
 	cop_bytes_fini(&writer->model_set);
 	writer->model_set = copy;
+	return COP_OK;
+}
+
+cop_err cop_journal_writer_set_epoch(cop_journal_writer *writer, uint64_t epoch)
+{
+	if (epoch < writer->epoch)
+		return COP_EINVAL;
+	writer->epoch = epoch;
 	return COP_OK;
 }
 

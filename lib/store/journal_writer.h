@@ -17,6 +17,7 @@ typedef struct cop_journal_settings {
 	bool preallocate;       /* reserve segment_bytes on the disk at once, where the file system can */
 	const void *model_set;  /* goes into every segment's header; copied */
 	size_t model_set_length;
+	uint64_t epoch; /* of every segment, but that it never falls below that of the segments that are there */
 } cop_journal_settings;
 
 /* Syncs the newest segment that is there (the process that wrote it may have been killed), removes unfinished ones,
@@ -73,6 +74,9 @@ COP_CHECK cop_err cop_journal_writer_roll(cop_journal_writer *writer, cop_diag *
 /* The model set of the segments to come. COP_EINVAL: too long. COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_writer_set_models(cop_journal_writer *writer, const void *model_set, size_t length);
 
+/* The epoch of the segments to come; cop_journal_writer_roll begins one. COP_EINVAL: it would fall. */
+COP_CHECK cop_err cop_journal_writer_set_epoch(cop_journal_writer *writer, uint64_t epoch);
+
 /* Heals a broken writer (contract: it is broken) by a new, synced segment that begins behind the last durable record
  * and appears whole or not at all. Into it go: the records durable + 1 to first_sequence - 1, read back from the broken
  * segment and checked, then batch[0, length) with `count` records from first_sequence on (count 0: none). So a caller
@@ -91,6 +95,9 @@ uint64_t cop_journal_writer_durable(const cop_journal_writer *writer);
 bool cop_journal_writer_broken(const cop_journal_writer *writer);
 /* Broken, and the segment is gone. */
 bool cop_journal_writer_gone(const cop_journal_writer *writer);
+
+/* The segments to come have it. */
+uint64_t cop_journal_writer_epoch(const cop_journal_writer *writer);
 
 /* Base and bytes so far of the segment being written. */
 uint64_t cop_journal_writer_base(const cop_journal_writer *writer);

@@ -215,7 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cop_bytes_init(&set);
 	if (how & 1)
 		put_set(&set, form);
-	cop_journal_segment_header_put(&bytes, 1, set.data, set.length);
+	cop_journal_segment_header_put(&bytes, 1, 0, set.data, set.length);
 	put_records(&bytes, form, &in);
 	COP_ASSERT(bytes.err == COP_OK);
 	FILE *file = fopen(place(), "wb");

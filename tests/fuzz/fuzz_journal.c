@@ -43,7 +43,7 @@ static void save_whole(const places *p, uint64_t base)
 {
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_journal_segment_header_put(&bytes, base, "m", 1);
+	cop_journal_segment_header_put(&bytes, base, 0, "m", 1);
 	for (uint64_t i = 0; i < 3; i++)
 		cop_journal_record_put(&bytes, base + i, 1, "abc", (size_t)i);
 	COP_ASSERT(bytes.err == COP_OK);
@@ -120,7 +120,7 @@ static size_t seal(const uint8_t *data, size_t size, uint8_t *out)
 {
 	cop_bytes header;
 	cop_bytes_init(&header);
-	cop_journal_segment_header_put(&header, SECOND, NULL, 0);
+	cop_journal_segment_header_put(&header, SECOND, 0, NULL, 0);
 	COP_ASSERT(header.err == COP_OK);
 	size_t start = header.length;
 	memcpy(out, header.data, start);

@@ -228,7 +228,7 @@ static void write_segment(input *in)
 {
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_journal_segment_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, 0, "", 0);
 	put_records(&bytes, in);
 	COP_ASSERT(bytes.err == COP_OK);
 	FILE *file = fopen(segment, "wb");

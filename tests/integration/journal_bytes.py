@@ -33,8 +33,8 @@ def crc32c(data):
 # ---- segments
 
 
-def header(base, model_set=b"", version=1):
-    fields = b"COPJOURN" + struct.pack("<IIQI", version, 32 + len(model_set), base, len(model_set)) + model_set
+def header(base, model_set=b"", version=1, epoch=0):
+    fields = b"COPJOURN" + struct.pack("<IIQQI", version, 40 + len(model_set), base, epoch, len(model_set)) + model_set
     return fields + struct.pack("<I", crc32c(fields))
 
 
@@ -62,9 +62,9 @@ def name(base, compressed=False):
     return f"{base:020}.journal" + (".zst" if compressed else "")
 
 
-def segment(folder, base, records, compressed=False, tail=b"", model_set=b""):
+def segment(folder, base, records, compressed=False, tail=b"", model_set=b"", epoch=0):
     """Writes [(type, body), ...] as records from `base` on, then a mark and `tail`. (path, offset of each record)"""
-    data = header(base, model_set)
+    data = header(base, model_set, epoch=epoch)
     offsets = []
     for i, (kind, body) in enumerate(records):
         offsets.append(len(data))

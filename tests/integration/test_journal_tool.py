@@ -170,9 +170,9 @@ def test_ls_shows_each_segment(three):
     assert listed["folder"] == str(three)
     assert [s.pop("bytes") for s in listed["segments"]] == [p.stat().st_size for p in paths]
     assert listed["segments"] == [
-        {"file": j.name(1, True), "base": 1, "last": 4, "records": 4, "compressed": True, "end": "clean", "time": NOON},
-        {"file": j.name(5), "base": 5, "last": 7, "records": 3, "compressed": False, "end": "clean", "time": NOON},
-        {"file": j.name(8), "base": 8, "last": 10, "records": 3, "compressed": False, "end": "clean", "time": NOON},
+        {"file": j.name(1, True), "base": 1, "epoch": 0, "last": 4, "records": 4, "compressed": True, "end": "clean", "time": NOON},
+        {"file": j.name(5), "base": 5, "epoch": 0, "last": 7, "records": 3, "compressed": False, "end": "clean", "time": NOON},
+        {"file": j.name(8), "base": 8, "epoch": 0, "last": 10, "records": 3, "compressed": False, "end": "clean", "time": NOON},
     ]
     rows = [line.split() for line in journal("ls", three)[0].splitlines()]
     assert rows[0] == ["base", "last", "records", "bytes", "compressed", "end", "time", "models"]
@@ -386,7 +386,7 @@ def test_verify_tells_every_fault(three):
 
 def test_verify_of_a_newer_version_is_refused_by_name(three):
     path = three / j.name(8)
-    path.write_bytes(j.header(8, version=2) + path.read_bytes()[32:])
+    path.write_bytes(j.header(8, version=2) + path.read_bytes()[40:])
     _, err = journal("verify", three, status=1)
     assert str(path) in err and "version 2" in err
     _, err = journal("dump", three, status=1)
@@ -651,7 +651,7 @@ def test_salvage_where_no_folder_can_be_made_is_told(three, tmp_path):
 
 def test_salvage_from_the_damaged_header_on(three, tmp_path):
     path = three / j.name(8)
-    path.write_bytes(bytes(32) + path.read_bytes()[32:])
+    path.write_bytes(bytes(40) + path.read_bytes()[40:])
     assert sequences(three, "--to", 7) == list(range(1, 8))
     report = answer("salvage", three, tmp_path / "out")
     assert report["records"] == 10 and report["missing"] == 0 and len(report["skips"]) == 1

@@ -88,6 +88,7 @@ static void list_as_json(cop_json_writer *json, const cop_journal_stat *stat)
 	cop_json_begin_object(json);
 	put_file(json, &stat->file);
 	cop_json_put_unsigned(json, "base", stat->file.base);
+	cop_json_put_unsigned(json, "epoch", stat->epoch);
 	if (stat->records > 0)
 		cop_json_put_unsigned(json, "last", stat->last);
 	cop_json_put_unsigned(json, "records", stat->records);

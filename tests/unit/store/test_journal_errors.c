@@ -187,7 +187,7 @@ static void write_large(uint64_t base)
 	cop_bytes_init(&bytes);
 	uint8_t *body = calloc(1, length);
 	assert_non_null(body);
-	cop_journal_segment_header_put(&bytes, base, "", 0);
+	cop_journal_segment_header_put(&bytes, base, 0, "", 0);
 	cop_journal_record_put(&bytes, base, 1, "x", 1);
 	cop_journal_record_put(&bytes, base + 1, 1, body, length);
 	assert_int_equal(bytes.err, COP_OK);
@@ -250,9 +250,9 @@ static void test_journal_header_whose_lengths_contradict_each_other_is_damage(vo
 	size_t need;
 	cop_diag diag = { .message = "" };
 	cop_bytes_init(&bytes);
-	cop_journal_segment_header_put(&bytes, 1, "models", 6);
+	cop_journal_segment_header_put(&bytes, 1, 0, "models", 6);
 	uint32_t five = 5;
-	memcpy(bytes.data + 24, &five, sizeof five);
+	memcpy(bytes.data + 32, &five, sizeof five);
 	uint32_t crc = cop_crc32c(0, bytes.data, bytes.length - 4);
 	memcpy(bytes.data + bytes.length - 4, &crc, sizeof crc);
 	assert_int_equal(
@@ -271,7 +271,7 @@ static void test_journal_record_with_a_number_that_does_not_follow_is_damage(voi
 	cop_diag diag = { .message = "" };
 	uint64_t next;
 	cop_bytes_init(&bytes);
-	cop_journal_segment_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, 0, "", 0);
 	for (size_t i = 0; i < 4; i++)
 		put_record(&bytes, numbers[i]);
 	save(path_of(1, false), bytes.data, bytes.length);

@@ -193,7 +193,7 @@ static void write_with_hole(bool mark)
 	memset(body, 0x77, sizeof body);
 	cop_bytes file;
 	cop_bytes_init(&file);
-	cop_journal_segment_header_put(&file, 1, NULL, 0);
+	cop_journal_segment_header_put(&file, 1, 0, NULL, 0);
 	for (uint64_t i = 1; i <= 20; i++)
 		cop_journal_record_put(&file, i, 1, body, sizeof body);
 	uint8_t head[COP_JOURNAL_FRAME_HEAD];
@@ -220,9 +220,9 @@ static void test_journal_page_that_never_reached_the_disk_is_torn_unless_marked(
 		const cop_journal_tail *tail = cop_journal_reader_tail(reader);
 		assert_int_equal(tail->torn, !mark);
 		if (!mark)
-			assert_int_equal(tail->offset, 32 + 3 * 1020);
+			assert_int_equal(tail->offset, COP_JOURNAL_HEADER_MIN + 3 * 1020);
 		else
-			assert_int_equal(diag.offset, 32 + 3 * 1020);
+			assert_int_equal(diag.offset, COP_JOURNAL_HEADER_MIN + 3 * 1020);
 		cop_journal_reader_close(reader);
 	}
 }
@@ -290,7 +290,7 @@ static void test_journal_of_imitated_heads_is_judged_in_bounded_time(void **stat
 	(void)state;
 	cop_bytes file;
 	cop_bytes_init(&file);
-	cop_journal_segment_header_put(&file, 1, NULL, 0);
+	cop_journal_segment_header_put(&file, 1, 0, NULL, 0);
 	uint8_t head[COP_JOURNAL_FRAME_HEAD] = { 0, 0, 0x20, 0, 1, 2, 3, 4, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0 };
 	for (size_t i = 0; i < 200000; i++)
 		cop_bytes_put(&file, head, sizeof head);

@@ -46,7 +46,7 @@ static void test_journal_record_outside_what_is_allowed_is_refused(void **state)
 	cop_journal_record_put(&bytes, 1, 1, "x", COP_JOURNAL_BODY_MAX + 1);
 	assert_int_equal(bytes.err, COP_EINVAL);
 	cop_bytes_clear(&bytes);
-	cop_journal_segment_header_put(&bytes, 1, "x", COP_JOURNAL_MODEL_SET_MAX + 1);
+	cop_journal_segment_header_put(&bytes, 1, 0, "x", COP_JOURNAL_MODEL_SET_MAX + 1);
 	assert_int_equal(bytes.err, COP_EINVAL);
 	cop_bytes_fini(&bytes);
 }
@@ -116,7 +116,7 @@ static void test_journal_limits_themselves_are_allowed(void **state)
 	assert_int_equal(cop_journal_segment_frame_parse(bytes.data, bytes.length, &record, &need), COP_OK);
 	assert_int_equal(record.length, COP_JOURNAL_BODY_MAX);
 	cop_bytes_clear(&bytes);
-	cop_journal_segment_header_put(&bytes, COP_JOURNAL_BASE_MAX, body, COP_JOURNAL_MODEL_SET_MAX);
+	cop_journal_segment_header_put(&bytes, COP_JOURNAL_BASE_MAX, 0, body, COP_JOURNAL_MODEL_SET_MAX);
 	assert_int_equal(cop_journal_segment_header_parse(bytes.data, bytes.length, &header, &need, NULL), COP_OK);
 	assert_int_equal(header.model_set_length, COP_JOURNAL_MODEL_SET_MAX);
 	assert_true(header.base == COP_JOURNAL_BASE_MAX);
@@ -134,11 +134,11 @@ static void test_journal_header_that_contradicts_itself_is_refused(void **state)
 		uint32_t model_set;
 		cop_err want;
 		uint64_t offset;
-	} cases[] = { { 1, 32, 1, 0, COP_OK, 0 }, { 1, 36, 1, 4, COP_OK, 0 }, { 0, 32, 1, 0, COP_EFORMAT, 0 },
-		{ 2, 32, 1, 0, COP_EVERSION, 8 }, { 2, 36, 0, 0, COP_EVERSION, 8 }, { 2, 20, 0, 0, COP_EVERSION, 8 },
-		{ 1, 19, 1, 0, COP_EFORMAT, 12 }, { 1, 20, 1, 0, COP_EFORMAT, 12 }, { 1, 31, 1, 0, COP_EFORMAT, 12 },
-		{ 1, 31, 1, UINT32_MAX, COP_EFORMAT, 12 }, { 1, 36, 1, 3, COP_EFORMAT, 12 },
-		{ 1, 36, 1, 5, COP_EFORMAT, 12 }, { 1, 32, 0, 0, COP_EFORMAT, 12 },
+	} cases[] = { { 1, 40, 1, 0, COP_OK, 0 }, { 1, 44, 1, 4, COP_OK, 0 }, { 0, 40, 1, 0, COP_EFORMAT, 0 },
+		{ 2, 40, 1, 0, COP_EVERSION, 8 }, { 2, 44, 0, 0, COP_EVERSION, 8 }, { 2, 20, 0, 0, COP_EVERSION, 8 },
+		{ 1, 19, 1, 0, COP_EFORMAT, 12 }, { 1, 20, 1, 0, COP_EFORMAT, 12 }, { 1, 39, 1, 0, COP_EFORMAT, 12 },
+		{ 1, 39, 1, UINT32_MAX, COP_EFORMAT, 12 }, { 1, 44, 1, 3, COP_EFORMAT, 12 },
+		{ 1, 44, 1, 5, COP_EFORMAT, 12 }, { 1, 40, 0, 0, COP_EFORMAT, 12 },
 		{ 1, COP_JOURNAL_MODEL_SET_MAX + 4096, 1, 0, COP_EEND, 0 },
 		{ 1, COP_JOURNAL_MODEL_SET_MAX + 4097, 1, 0, COP_EFORMAT, 12 } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -147,7 +147,7 @@ static void test_journal_header_that_contradicts_itself_is_refused(void **state)
 		memcpy(data + 8, &cases[i].version, 4);
 		memcpy(data + 12, &cases[i].length, 4);
 		memcpy(data + 16, &cases[i].base, 8);
-		memcpy(data + 24, &cases[i].model_set, 4);
+		memcpy(data + 32, &cases[i].model_set, 4);
 		size_t length = cases[i].length < sizeof data ? cases[i].length : sizeof data;
 		uint32_t crc = cop_crc32c(0, data, length - 4);
 		memcpy(data + length - 4, &crc, 4);
@@ -167,13 +167,14 @@ static void test_journal_header_reads_back_and_damage_is_found(void **state)
 	(void)state;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_journal_segment_header_put(&bytes, 77, "some models", 11);
+	cop_journal_segment_header_put(&bytes, 77, UINT64_MAX - 5, "some models", 11);
 	assert_int_equal(bytes.length, COP_JOURNAL_HEADER_MIN + 11);
 	cop_journal_header header;
 	cop_diag diag = { .source = "kept" };
 	size_t need;
 	assert_int_equal(cop_journal_segment_header_parse(bytes.data, bytes.length, &header, &need, &diag), COP_OK);
 	assert_int_equal(header.base, 77);
+	assert_true(header.epoch == UINT64_MAX - 5);
 	assert_int_equal(header.length, bytes.length);
 	assert_int_equal(header.model_set_length, 11);
 	assert_memory_equal(header.model_set, "some models", 11);

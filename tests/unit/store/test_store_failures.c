@@ -659,7 +659,7 @@ static void write_damaged(bool hole, bool followed)
 	cop_bytes_init(&bytes);
 	uint8_t *body = calloc(1, LARGE);
 	assert_non_null(body);
-	cop_journal_segment_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, 0, "", 0);
 	cop_journal_record_put(&bytes, 1, 1, "x", 1);
 	for (size_t i = 0; i < (hole ? 3 * 4096 : 40); i++)
 		cop_bytes_put_u8(&bytes, hole ? 0 : 0xff);
@@ -670,7 +670,7 @@ static void write_damaged(bool hole, bool followed)
 	save(path_of(1, false), bytes.data, bytes.length);
 	if (followed) {
 		cop_bytes_clear(&bytes);
-		cop_journal_segment_header_put(&bytes, 5, "", 0);
+		cop_journal_segment_header_put(&bytes, 5, 0, "", 0);
 		assert_int_equal(bytes.err, COP_OK);
 		save(path_of(5, false), bytes.data, bytes.length);
 	}
@@ -742,7 +742,7 @@ static void test_header_of_a_newer_version_ends_the_passing_over(void **state)
 	uint64_t records;
 	const uint32_t version = COP_JOURNAL_VERSION + 1;
 	cop_bytes_init(&bytes);
-	cop_journal_segment_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, 0, "", 0);
 	memcpy(bytes.data + 8, &version, sizeof version);
 	uint32_t crc = cop_crc32c(0, bytes.data, bytes.length - 4);
 	memcpy(bytes.data + bytes.length - 4, &crc, sizeof crc);

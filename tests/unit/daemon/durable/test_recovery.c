@@ -58,7 +58,7 @@ static void write_segment(uint64_t base, const cop_bytes *bodies, size_t count)
 	cop_bytes bytes, body;
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&body);
-	cop_journal_segment_header_put(&bytes, base, "", 0);
+	cop_journal_segment_header_put(&bytes, base, 0, "", 0);
 	for (uint64_t i = 0; i < count; i++) {
 		cop_wire_record r = {
 			.model = "m", .model_length = 1, .time = 1e9, .arms = 2, .p = 0.5, .has_x = true
@@ -366,7 +366,7 @@ static void write_config(uint64_t base, const char *text)
 	const cop_wire_record r = { .time = 1e9, .text = text, .text_length = (uint32_t)strlen(text) };
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&body);
-	cop_journal_segment_header_put(&bytes, base, "", 0);
+	cop_journal_segment_header_put(&bytes, base, 0, "", 0);
 	cop_wire_record_put(&body, COP_WIRE_RECORD_CONFIG, &r);
 	cop_journal_record_put(&bytes, base, COP_WIRE_RECORD_CONFIG, body.data, body.length);
 	save_segment(base, &bytes);
@@ -489,7 +489,7 @@ static void write_contained(const char *model, size_t candidates)
 	r.x = (cop_row){ .d = 2, .dense = x };
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&body);
-	cop_journal_segment_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, 0, "", 0);
 	cop_wire_record_put(&body, COP_WIRE_RECORD_FEEDBACK, &r);
 	cop_journal_record_put(&bytes, 1, COP_WIRE_RECORD_FEEDBACK, body.data, body.length);
 	assert_int_equal(bytes.err, COP_OK);
