@@ -14,8 +14,10 @@
 #include "daemon/reload.h"
 #include "daemon/report/explain_body.h"
 #include "daemon/report/history_body.h"
+#include "daemon/report/positions_body.h"
 #include "daemon/report/status_body.h"
 #include "daemon/serve/permit.h"
+#include "online/model_positions.h"
 #include "wire/wire_context.h"
 #include "wire/wire_items.h"
 #include "wire/wire_keys.h"
@@ -65,6 +67,14 @@ static cop_event_scope scope_of(const request *r)
 	return scope;
 }
 
+/* Whether the event would be taken at another time; one that is short of memory is said to be. */
+static bool is_passing(cop_err err, cop_wire_fault *why)
+{
+	if (err == COP_ENOMEM)
+		why->code = COP_WIRE_BUSY;
+	return err == COP_ENOMEM || err == COP_EIO;
+}
+
 /* Items are answered in order; one that fails has its error in its place. */
 static cop_err batch(request *r, cop_wire_fault *fault)
 {
@@ -74,6 +84,10 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	cop_err err = cop_wire_items_batch(&items, r->body, r->length, &seq, fault);
 	if (err != COP_OK)
 		return err;
+	if (items.after.source != NULL && !cop_positions_passed(cop_model_positions(r->model->model), &items.after))
+		return cop_wire_fault_set(fault, COP_WIRE_BEHIND,
+		        "after: the model does not know this position; expected to be sent again from the one that it "
+		        "knows");
 	cop_permit_charge(r->client, items.count);
 	cop_model_slot_charge(r->model, items.count > 0 ? items.count - 1 : 0);
 	cop_event_scope scope = scope_of(r);
@@ -81,9 +95,14 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 	cop_wire_items_put(out, items.count, &seq);
 	const void *item;
 	size_t length;
+	cop_wire_fault why;
+	bool ended = false; /* what stands behind goes the way of the one that could not be taken now */
 	while (cop_wire_items_next(&items, &item, &length)) {
-		cop_wire_fault why;
-		if (r->verb->event(&scope, item, length, out, &why) == COP_OK) {
+		if (!ended) {
+			err = r->verb->event(&scope, item, length, out, &why);
+			ended = items.ordered && is_passing(err, &why);
+		}
+		if (err == COP_OK) {
 			r->sequence = scope.sequence > r->sequence ? scope.sequence : r->sequence;
 			continue;
 		}
@@ -144,6 +163,15 @@ static cop_err history(request *r, cop_wire_fault *fault)
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
 	if (err == COP_OK)
 		cop_history_body_put(&r->server->report, r->model, &seq, &r->server->serving.reply);
+	return err;
+}
+
+static cop_err positions(request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err == COP_OK)
+		r->sequence = cop_positions_body_put(&r->server->report, r->model, &seq, &r->server->serving.reply);
 	return err;
 }
 
@@ -263,6 +291,7 @@ static const verb verbs[] = {
 	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
 	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
 	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },
+	{ "positions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, positions },
 	{ "decision", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decision },
 	{ "decisions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decisions },
 	{ "view", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, view },
@@ -291,7 +320,8 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, decision, decisions, status, history, view, checkpoint, backup, reload, forget, model, "
+	        "explain, decision, decisions, positions, status, history, view, checkpoint, backup, reload, forget, "
+	        "model, "
 	        "refit, "
 	        "promote, rollback or freeze",
 	        clean);

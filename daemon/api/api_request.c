@@ -76,6 +76,7 @@ unsigned cop_api_request_status(cop_wire_code code)
 		[COP_WIRE_INTERNAL] = 500,
 		[COP_WIRE_APPRENTICE] = 422,
 		[COP_WIRE_UNKNOWN_DECISION] = 404,
+		[COP_WIRE_BEHIND] = 409,
 	};
 	return statuses[code];
 }
@@ -91,6 +92,7 @@ static const char *title_of(unsigned status)
 		{ 403, "Forbidden" },
 		{ 404, "Not Found" },
 		{ 405, "Method Not Allowed" },
+		{ 409, "Conflict" },
 		{ 413, "Content Too Large" },
 		{ 415, "Unsupported Media Type" },
 		{ 422, "Unprocessable Content" },

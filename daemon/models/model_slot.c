@@ -10,6 +10,7 @@
 #include "daemon/models/apprentice_body.h"
 #include "daemon/models/model_slot_private.h"
 #include "online/model_names.h"
+#include "online/model_positions.h"
 #include "online/model_shadow.h"
 #include "store/section_file.h"
 
@@ -346,6 +347,7 @@ cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, c
 	const char *path = slot->config->start_from_path;
 	cop_diag why = { 0 };
 	cop_err err = cop_model_load(slot->model, file->data, file->length, &why);
+	cop_model_positions_clear(slot->model); /* the logs that the other one read are not this one's */
 	cop_model_slot_name_losses(slot);
 	cop_model_slot_know_features(slot);
 	if (err == COP_OK)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "online/model_positions.h"
 #include "online/model_record.h"
 #include "wire/wire_context.h"
 #include "wire/wire_feedback.h"
@@ -112,8 +113,53 @@ static void record_decision(cop_event_scope *scope, const cop_wire_context *wire
 	cop_wire_record record = record_of(scope, &wire->id);
 	record.observed = wire->observed;
 	record.own_p = made->own_p;
+	record.from = wire->from;
 	cop_model_record_decision(scope->served->model, &context, &made->decision, &record);
 	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
+}
+
+/* Whether an event log brought this event before. */
+static cop_err check_position(
+        const cop_event_scope *scope, const cop_wire_position *from, bool *passed, cop_wire_fault *fault)
+{
+	cop_err err = cop_model_positions_check(scope->served->model, from, passed);
+	if (err == COP_EFULL)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "from: the model knows positions of %d partitions, and has no room for another one; expected "
+		        "one of those",
+		        COP_POSITIONS_MOST);
+	if (err != COP_OK)
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "from: %s", cop_err_text(err));
+	return err;
+}
+
+/* What was taken before may still be on its way to the disk. */
+static void wait_for_newest(cop_event_scope *scope)
+{
+	if (scope->journal != NULL)
+		scope->sequence = cop_journaler_next(scope->journal) - 1;
+}
+
+/* Of an event that has no record of its own. */
+static void record_position(cop_event_scope *scope, const cop_wire_position *from)
+{
+	cop_wire_record record = record_of(scope, &(cop_event_id){ 0 });
+	record.from = *from;
+	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_POSITION, &record);
+}
+
+static cop_err repeat_decision(
+        cop_event_scope *scope, const cop_wire_context *wire, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_decision decision;
+	wait_for_newest(scope);
+	if (cop_model_positions_decision(scope->served->model, &wire->id, &decision))
+		put_action(scope, wire, &decision, true, out);
+	else if (!scope->actions_alone)
+		cop_wire_reply_repeat_put(out, &wire->id, false, &wire->seq);
+	if (out->err != COP_OK)
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
+	return out->err;
 }
 
 /* By the model, or, where the context tells of it, by the system that it is an apprentice of. */
@@ -152,19 +198,25 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	if (!scope->noted)
 		note_source(&served->contexts, &wire.source);
 	cop_model_observed made;
-	bool repeated;
+	bool repeated, passed;
+	err = check_position(scope, &wire.from, &passed, fault);
+	if (err != COP_OK || passed)
+		return err != COP_OK ? err : repeat_decision(scope, &wire, out, fault);
 	err = decide(scope, &wire, &made, &repeated);
 	if (err != COP_OK) {
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
 		return err;
 	}
 	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
+	cop_model_positions_note(served->model, &wire.from);
 	if (!repeated)
 		count_played(served, &made.decision);
 	if (!repeated)
 		record_decision(scope, &wire, &made);
-	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
-		scope->sequence = cop_journaler_next(scope->journal) - 1;
+	else if (wire.from.source != NULL)
+		record_position(scope, &wire.from);
+	else /* the first answer may still be on its way to the disk */
+		wait_for_newest(scope);
 	put_action(scope, &wire, &made.decision, repeated, out);
 	if (out->err != COP_OK)
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
@@ -265,6 +317,7 @@ static cop_err record_feedback(
 	record.candidates = feedback->has_x && feedback->has_c ? 1 : 0;
 	if (feedback->has_x)
 		record.unit = feedback->unit;
+	record.from = feedback->from;
 	record.a = placed(feedback);
 	record.p = feedback->has_p ? feedback->p : 1.0;
 	record.losses = feedback->losses;
@@ -307,6 +360,14 @@ static void take_named(const cop_model_slot *served, cop_wire_feedback *feedback
 	cop_model_tell_losses(served->model, named ? &feedback->named : NULL);
 }
 
+static cop_err repeat_feedback(cop_event_scope *scope, const cop_wire_feedback *feedback, cop_bytes *out)
+{
+	wait_for_newest(scope);
+	if (out != NULL)
+		cop_wire_reply_repeat_put(out, &feedback->id, true, &feedback->seq);
+	return COP_OK;
+}
+
 cop_err cop_event_feedback(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
@@ -325,6 +386,10 @@ cop_err cop_event_feedback(
 	if (feedback.has_x && decays(served))
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: with delta_decay a model cannot learn from self-contained feedback");
+	bool passed;
+	err = check_position(scope, &feedback.from, &passed, fault);
+	if (err != COP_OK || passed)
+		return err != COP_OK ? err : repeat_feedback(scope, &feedback, out);
 	take_named(served, &feedback);
 	j.answered = (cop_model_answered){
 		.x = &feedback.x, .arm = (uint32_t)feedback.a, .p = feedback.p, .loss = feedback.loss[0]
@@ -335,6 +400,7 @@ cop_err cop_event_feedback(
 	if (err != COP_OK)
 		return refused(served, err, fault);
 	cop_refit_state_watch(&served->refit, served->model);
+	cop_model_positions_note(served->model, &feedback.from);
 	err = record_feedback(scope, &feedback, &j, fault);
 	if (err == COP_OK && out != NULL)
 		cop_wire_reply_result_put(out, &feedback.id, cop_model_record_result(j.result), &feedback.seq);

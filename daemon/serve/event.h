@@ -15,13 +15,16 @@ typedef struct cop_event_scope {
 	double now;
 	uint64_t sequence;          /* newest record that the answer tells of; 0: none */
 	bool noted;                 /* the context's source was noted when it came */
+	bool actions_alone;         /* a repeat whose decision waits no longer gets no answer */
 	uint32_t owner, owner_most; /* whose the decision is, and how many of these may wait (online/model.h) */
 } cop_event_scope;
 
 typedef cop_err cop_event_handler(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 
-/* Decides the context in body (with its candidates, where the model ranks) and appends its action to out. On error
+/* Decides the context in body (with its candidates, where the model ranks) and appends its action to out. One that an
+ * event log brought before changes nothing: it gets its action again, or, if that waits no longer, a repeat's answer
+ * (wire/wire_reply.h). On error
  * nothing is appended, the model is as it was, and the fault says why: errors of cop_wire_context_decode, COP_ENOMEM
  * (internal). */
 COP_CHECK cop_err cop_event_decide(
@@ -34,7 +37,8 @@ COP_CHECK cop_err cop_event_check(cop_event_scope *scope, const void *body, size
  * too; may be called at any time after the decision. How many those are. */
 size_t cop_event_unheard(cop_event_scope *scope, double decided, const void *body, size_t length);
 
-/* Joins the feedback in body with its decision and appends the result to out (NULL: not wanted). On error nothing is
+/* Joins the feedback in body with its decision and appends the result to out (NULL: not wanted); of one that an event
+ * log brought before a repeat's answer. On error nothing is
  * appended, the model is as it was, and the fault says why: errors of cop_wire_feedback_decode; COP_EINVAL or
  * COP_ENONFINITE (bad_loss: outside the model's loss_range); COP_EDIVERGED (internal); COP_EIO (not_durable: the
  * journal is broken). */

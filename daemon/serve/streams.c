@@ -115,6 +115,7 @@ static void begin_answer(answering *a, cop_serving *serving, cop_model_slot *slo
 {
 	*a = (answering){ .serving = serving, .array = array };
 	a->scope = cop_serving_scope(serving, slot);
+	a->scope.actions_alone = true;
 	a->scope.owner = owner.owner;
 	a->scope.owner_most = owner.most;
 	a->action = (cop_outbox_item){
@@ -128,8 +129,9 @@ static void decide(answering *a, const void *item, size_t length)
 {
 	cop_wire_fault fault;
 	cop_model_slot *slot = a->scope.served;
+	const size_t before = a->serving->reply.length;
 	if (cop_event_decide(&a->scope, item, length, &a->serving->reply, &fault) == COP_OK) {
-		a->decided++;
+		a->decided += a->serving->reply.length > before;
 		a->action.sequence = a->scope.sequence > a->action.sequence ? a->scope.sequence : a->action.sequence;
 	} else if (a->scope.noted) { /* good when it came: a reload has changed what is */
 		slot->contexts.refused++;

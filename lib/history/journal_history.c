@@ -211,6 +211,7 @@ static cop_err apply(history *h, const cop_wire_record *r)
 	case COP_WIRE_RECORD_EXPIRY:
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
+	case COP_WIRE_RECORD_POSITION:
 		break;
 	}
 	return COP_OK;
@@ -273,7 +274,7 @@ static cop_err take_record(history *h, cop_diag *diag)
 		return err;
 	if (h->raw.type == COP_WIRE_RECORD_CONFIG)
 		return take_config(h, diag);
-	if (h->raw.type < COP_WIRE_RECORD_DECISION || h->raw.type > COP_WIRE_RECORD_FORGOTTEN)
+	if (h->raw.type < COP_WIRE_RECORD_DECISION || h->raw.type > COP_WIRE_RECORD_POSITION)
 		return COP_OK; /* of a later version */
 	err = cop_recorded_model_match(&h->told, &h->raw, diag);
 	if (err != COP_OK)

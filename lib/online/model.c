@@ -212,6 +212,7 @@ void cop_model_free(cop_model *model)
 	cop_pending_free(model->pending);
 	cop_constant_arms_fini(&model->constant);
 	cop_named_accounts_fini(&model->named);
+	cop_positions_fini(&model->positions);
 	cop_learner_free(model->learner);
 	cop_learner_free(model->shadow.learner);
 	cop_mem_free(model);

@@ -34,6 +34,7 @@ typedef struct cop_model_counters {
 	uint64_t refused;   /* updates that would have diverged */
 	double loss_sum;    /* of learned losses, in loss_range; two-point: mean of both */
 	double awaited;     /* seconds from decisions to their feedback, added up */
+	uint64_t passed;    /* events of event logs that had been taken in before */
 	uint64_t shorter;   /* contexts in which features that were added are unknown */
 } cop_model_counters;
 
@@ -57,7 +58,7 @@ typedef struct cop_model_counter {
 } cop_model_counter;
 
 /* In the order in which they are saved and shown. */
-#define COP_MODEL_COUNTERS 12
+#define COP_MODEL_COUNTERS 13
 extern const cop_model_counter cop_model_counters_table[COP_MODEL_COUNTERS];
 
 /* The row's counter; of WORDS the i-th, of others i is 0. */

@@ -122,6 +122,7 @@ void cop_model_inherit(cop_model *model, cop_model *from)
 {
 	cop_model_settings settings = from->set;
 	settings.explain_keep = model->kept_count;
+	cop_mem_exchange(&model->positions, &from->positions, sizeof model->positions);
 	cop_mem_exchange(&model->named, &from->named, sizeof model->named);
 	cop_mem_exchange(&model->set.losses, &from->set.losses, sizeof model->set.losses);
 	cop_err err = cop_model_adjust(model, &settings, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "online/model_positions.h"
 #include "online/model_state.h"
 
 _Static_assert(COP_WIRE_RECORD_PREDICTIONS == COP_LEARNER_EXPERTS, "the journal has room for all predictions");
@@ -289,9 +290,12 @@ cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_w
 	case COP_WIRE_RECORD_FORGOTTEN:
 		apply_forgotten(model, record);
 		break;
+	case COP_WIRE_RECORD_POSITION:
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
 		break;
 	}
+	if (err == COP_OK)
+		err = cop_model_positions_apply(model, &record->from);
 	return err == COP_OK && model->ended.missing > 0 ? COP_EINVAL : err;
 }

@@ -2,6 +2,7 @@
  * that are over end first, then the decision is followed and waits, or the feedback comes. */
 #include "online/model_relearn.h"
 
+#include "online/model_positions.h"
 #include "online/model_record.h"
 #include "online/model_state.h"
 
@@ -48,6 +49,7 @@ static cop_err by_rules(
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
 	case COP_WIRE_RECORD_FORGOTTEN:
+	case COP_WIRE_RECORD_POSITION:
 		break;
 	}
 	return COP_OK;
@@ -56,11 +58,15 @@ static cop_err by_rules(
 cop_err cop_model_relearn(
         cop_model *model, cop_wire_record_type type, const cop_wire_record *record, cop_model_relearning *how)
 {
-	if (how->rules)
-		return by_rules(model, type, record, how);
+	if (how->rules) {
+		cop_err err = by_rules(model, type, record, how);
+		return err == COP_OK ? cop_model_positions_apply(model, &record->from) : err;
+	}
 	if (type != COP_WIRE_RECORD_DECISION)
 		return cop_model_apply(model, type, record);
 	cop_model_begin(model);
 	cop_err err = cop_model_state_apply_decision(model, record, how);
+	if (err == COP_OK)
+		err = cop_model_positions_apply(model, &record->from);
 	return err == COP_OK && model->ended.missing > 0 ? COP_EINVAL : err;
 }

@@ -17,6 +17,7 @@
 #define APPRENTICE_VERSION 1
 #define CONTROL_VERSION    1
 #define LOSSES_VERSION     1
+#define POSITIONS_VERSION  1
 
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
 {
@@ -272,6 +273,11 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 		cop_named_accounts_save(&model->named, bytes);
 		cop_section_file_end_section(bytes, mark);
 	}
+	if (model->positions.count > 0) {
+		mark = cop_section_file_begin_section(bytes, "positions", POSITIONS_VERSION);
+		cop_positions_save(&model->positions, bytes);
+		cop_section_file_end_section(bytes, mark);
+	}
 }
 
 static bool has_experts(const cop_learner_settings *l)
@@ -481,6 +487,21 @@ static cop_err load_losses(cop_model *model, const cop_section_file *file)
 	                               : load_named(model, file, "losses", LOSSES_VERSION, load_losses_section);
 }
 
+static cop_err load_positions_section(cop_model *model, cop_cursor *cursor)
+{
+	return cop_positions_load(&model->positions, cursor);
+}
+
+static cop_err load_positions(cop_model *model, const cop_section_file *file)
+{
+	cop_model_section section;
+	cop_positions_fini(&model->positions);
+	cop_err err = cop_section_file_find(file, "positions", 0, POSITIONS_VERSION, &section);
+	if (err == COP_OK)
+		return load_named(model, file, "positions", POSITIONS_VERSION, load_positions_section);
+	return err == COP_ENOTFOUND ? COP_OK : err;
+}
+
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
 	cop_section_file file;
@@ -512,6 +533,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_control(model, &file);
 	if (err == COP_OK)
 		err = load_losses(model, &file);
+	if (err == COP_OK)
+		err = load_positions(model, &file);
 	cop_pending_expect(model->pending, 0, 0, 0);
 	model->learner->saved_arms = model->learner->saved_features = 0;
 	if (err == COP_ESHAPE && grown(&saved.learner, &model->set.learner))

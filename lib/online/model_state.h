@@ -5,6 +5,7 @@
 #include "online/model_apprentice.h"
 #include "online/model_relearn.h"
 #include "online/model_shadow.h"
+#include "online/positions.h"
 #include "wire/wire_settled.h"
 
 /* The pair of learners: who serves and who is in the shadow. */
@@ -39,6 +40,7 @@ struct cop_model {
 	cop_control control;
 	cop_constant_arms constant;
 	cop_model_maker made_by;
+	cop_positions positions;
 	cop_named_accounts named; /* by the names of set.losses */
 	cop_loss_values told;     /* of the feedback in hand */
 	/* Of the last event: waiting decisions that it ended beside its own, and whether its own waited. */

@@ -9,13 +9,13 @@
 #include "wire/wire_put.h"
 
 /* The last two are an apprentice's, or its caller's. */
-enum { ID, X, C, MASK, NAMES, ORDER, PROBABILITIES, T, UNIT, DEFER, SRC, N, SEQ, A, P, KEYS };
+enum { ID, X, C, MASK, NAMES, ORDER, PROBABILITIES, T, UNIT, DEFER, FROM, SRC, N, SEQ, A, P, KEYS };
 #define OWN_KEYS  A
 #define NAME_MOST 64                /* bytes of a candidate's name */
 #define LOOKS     ((size_t)1 << 20) /* at names for one mask; beyond, the loop would be held up for long */
 
 static const char *const names[KEYS] = { "id", "x", "c", "mask", "names", "order", "probabilities", "t", "unit",
-	"defer", "src", "n", "seq", "a", "p" };
+	"defer", "from", "src", "n", "seq", "a", "p" };
 
 /* What is being decoded. */
 typedef struct reading {
@@ -142,6 +142,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return cop_wire_keys_read_id(cursor, "unit", &out->unit, fault);
 	case DEFER:
 		return read_flag(cursor, "defer", &out->defer, fault);
+	case FROM:
+		return cop_wire_position_read(cursor, "from", &out->from, fault);
 	case SRC:
 		return cop_wire_read_src(cursor, &out->source, fault);
 	case N:
@@ -458,6 +460,7 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 		cop_wire_put_key_unsigned(bytes, "a", context->a);
 		cop_wire_put_key_double(bytes, "p", context->p);
 	}
+	cop_wire_position_put_key(bytes, &context->from);
 	cop_wire_source_put(bytes, &context->source);
 	cop_wire_seq_put(bytes, &context->seq);
 	cop_wire_put_map_close(bytes, map);

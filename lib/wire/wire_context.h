@@ -1,4 +1,4 @@
-/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, unit?, defer?, src?, n?, seq?}`, the body of decide, rank and
+/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, unit?, defer?, from?, src?, n?, seq?}`, the body of decide, rank and
  * of context streams, and explain's body `{id}` or `{x, c?, mask?, t?}`. Models that rank need `c`, others have none.
  * Those of an apprentice need also `a` and `p`, what an existing system decided; those of a model whose baseline is what
  * the caller sends need `a`; elsewhere these are unknown keys.
@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "wire/wire_features.h"
 #include "wire/wire_keys.h"
+#include "wire/wire_position.h"
 
 typedef struct cop_wire_context {
 	cop_event_id id;          /* kind 0: none */
@@ -31,6 +32,7 @@ typedef struct cop_wire_context {
 	uint32_t a;             /* arm, or candidate's place, that was played; an eligible one */
 	double p;               /* its propensity, in (0, 1] */
 	cop_event_id unit;      /* whom the decision is for; kind 0: not told */
+	cop_wire_position from; /* borrowed from the message; at source NULL: not told */
 	cop_wire_source source; /* borrowed from the message */
 	cop_wire_seq seq;
 } cop_wire_context;

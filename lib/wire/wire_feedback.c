@@ -6,9 +6,10 @@
 #include "wire/wire_named.h"
 #include "wire/wire_put.h"
 
-enum { ID, LOSS, LOSSES, X, C, A, P, Y, UNIT, SRC, N, SEQ, KEYS };
+enum { ID, LOSS, LOSSES, X, C, A, P, Y, UNIT, FROM, SRC, N, SEQ, KEYS };
 
-static const char *const names[KEYS] = { "id", "loss", "losses", "x", "c", "a", "p", "y", "unit", "src", "n", "seq" };
+static const char *const names[KEYS] = { "id", "loss", "losses", "x", "c", "a", "p", "y", "unit", "from", "src", "n",
+	"seq" };
 
 static cop_err read_pair(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
 {
@@ -145,6 +146,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return read_y(cursor, out, fault);
 	case UNIT:
 		return cop_wire_keys_read_id(cursor, "unit", &out->unit, fault);
+	case FROM:
+		return cop_wire_position_read(cursor, "from", &out->from, fault);
 	case SRC:
 		return cop_wire_read_src(cursor, &out->source, fault);
 	case N:
@@ -223,6 +226,7 @@ void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, 
 		cop_wire_put_text(bytes, "unit");
 		cop_wire_id_put(bytes, &feedback->unit);
 	}
+	cop_wire_position_put_key(bytes, &feedback->from);
 	cop_wire_source_put(bytes, &feedback->source);
 	cop_wire_seq_put(bytes, &feedback->seq);
 	cop_wire_put_map_close(bytes, map);

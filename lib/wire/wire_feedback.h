@@ -1,4 +1,4 @@
-/* wire/wire_feedback.h: a feedback `{id, loss, x?, c?, a?, p?, y?, unit?, src?, n?, seq?}`, the body of
+/* wire/wire_feedback.h: a feedback `{id, loss, x?, c?, a?, p?, y?, unit?, from?, src?, n?, seq?}`, the body of
  * feedback and of feedback streams. Of a model whose losses have names, `losses` in place of `loss`.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
@@ -23,6 +23,7 @@ typedef struct cop_wire_feedback {
 	bool has_y;
 	double y;
 	cop_event_id unit;      /* whom self-contained feedback is of; kind 0: not told */
+	cop_wire_position from; /* borrowed from the message; at source NULL: not told */
 	cop_wire_source source; /* borrowed from the message */
 	cop_wire_seq seq;
 } cop_wire_feedback;

@@ -6,9 +6,10 @@
 
 #include "wire/wire_keys.h"
 
-enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, NAMED, RESULT, UNIT, X, JOINED, SETTLED, KEYS, HEAD = ARM };
+enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, NAMED, RESULT, UNIT, FROM, X, JOINED, SETTLED, KEYS, HEAD = ARM };
 
-static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "unit", "x", "j", "s" };
+static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "unit", "from", "x", "j",
+	"s" };
 
 /* The first two are taken. */
 static cop_err read_losses(cop_wire_cursor *cursor, cop_wire_glance *out)
@@ -62,6 +63,8 @@ static cop_err read_value(cop_wire_cursor *cursor, unsigned which, cop_wire_glan
 		return read_result(cursor, out);
 	case UNIT:
 		return cop_wire_keys_read_id(cursor, names[UNIT], &out->unit, NULL);
+	case FROM:
+		return cop_wire_position_read(cursor, "from", &out->from, NULL);
 	case X:
 		out->has_x = true;
 		return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);

@@ -6,6 +6,7 @@
 #define COP_WIRE_WIRE_GLANCE_H
 
 #include "wire/wire_code.h"
+#include "wire/wire_position.h"
 #include "wire/wire_settled.h"
 
 typedef struct cop_wire_glance {
@@ -13,7 +14,8 @@ typedef struct cop_wire_glance {
 	size_t model_length;
 	double time;
 	bool has_time;
-	cop_event_id id, unit; /* kind 0: none */
+	cop_event_id id, unit;  /* kind 0: none */
+	cop_wire_position from; /* at source NULL: none */
 	bool has_arm, has_value, has_p;
 	uint64_t arm;
 	double value; /* in [0, 1] */

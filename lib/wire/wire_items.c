@@ -54,19 +54,29 @@ static cop_err open_items(cop_wire_cursor *cursor, cop_wire_items *items, cop_wi
 	return COP_OK;
 }
 
+static cop_err read_after(cop_wire_cursor *cursor, cop_wire_items *items, cop_wire_fault *fault)
+{
+	items->ordered = true;
+	if (cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_NIL)
+		return cop_wire_cursor_nil(cursor);
+	return cop_wire_position_read(cursor, "after", &items->after, fault);
+}
+
 cop_err cop_wire_items_batch(
         cop_wire_items *items, const void *body, size_t length, cop_wire_seq *seq, cop_wire_fault *fault)
 {
-	static const char *const names[] = { "items", "seq" };
+	static const char *const names[] = { "items", "seq", "after" };
 	*items = (cop_wire_items){ 0 };
 	seq->length = 0;
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	unsigned which;
 	cop_wire_cursor_init(&cursor, body, length);
-	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 2, fault);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 3, fault);
 	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK)
-		err = which == 0 ? open_items(&cursor, items, fault) : cop_wire_read_seq(&cursor, seq, fault);
+		err = which == 0   ? open_items(&cursor, items, fault)
+		      : which == 1 ? cop_wire_read_seq(&cursor, seq, fault)
+		                   : read_after(&cursor, items, fault);
 	return err == COP_EEND ? cop_wire_keys_need(&keys, 1) : err;
 }
 

@@ -1,4 +1,4 @@
-/* wire/wire_items.h: the items of a body: a stream's one map or array of maps, a batch's `{items: [...], seq?}`.
+/* wire/wire_items.h: the items of a body: a stream's one map or array of maps, a batch's `{items: [...], after?, seq?}`.
  *
  * Opening checks the whole body first (well-formed, no deeper than COP_WIRE_DEPTH, nothing behind its end), so that a
  * message that is cut off changes nothing; afterwards each item is a slice for one of the decoders. Nothing is
@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "wire/wire_keys.h"
+#include "wire/wire_position.h"
 
 /* In one batch: an item of one byte is answered with fifty, so message_limit alone bounds no reply. */
 #define COP_WIRE_BATCH_MAX 65536
@@ -16,6 +17,8 @@ typedef struct cop_wire_items {
 	cop_wire_cursor cursor; /* borrows the body */
 	size_t count;           /* items in all */
 	size_t left;            /* still to come */
+	bool ordered; /* a batch with `after`: when an item cannot be taken now, those behind it are not either */
+	cop_wire_position after; /* that the model has to know; at source NULL: none */
 } cop_wire_items;
 
 /* A stream's body: a map is one item, an array as many as it holds. COP_EFORMAT (bad_request), fault filled. */

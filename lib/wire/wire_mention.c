@@ -38,6 +38,7 @@ void cop_wire_mention_put_forgotten(
 	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_key_double(bytes, "t", mention->time);
 	cop_wire_put_key_string(bytes, "m", mention->model, mention->model_length);
+	cop_wire_position_put_key(bytes, &mention->from);
 	if (cop_wire_mention_count(mention, keep, context) < mention->settled.count) {
 		cop_wire_put_text(bytes, "s");
 		put_kept(bytes, mention, keep, context);

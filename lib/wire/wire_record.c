@@ -35,11 +35,12 @@ enum {
 	SPLIT,
 	UNIT,
 	NAMED,
+	FROM,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -72,6 +73,8 @@ static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, b
 	case COP_WIRE_RECORD_PROMOTION:
 	case COP_WIRE_RECORD_FORGOTTEN:
 		return 1u << MODEL | 1u << TIME;
+	case COP_WIRE_RECORD_POSITION:
+		return 1u << MODEL | 1u << TIME | 1u << FROM;
 	}
 	return 0;
 }
@@ -189,6 +192,7 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 		cop_wire_put_text(bytes, "id");
 		cop_wire_id_put(bytes, &r->id);
 	}
+	cop_wire_position_put_key(bytes, &r->from);
 	if (r->unit.kind != 0) {
 		cop_wire_put_text(bytes, names[UNIT]);
 		cop_wire_id_put(bytes, &r->unit);
@@ -385,6 +389,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return cop_wire_read_id(cursor, &out->id, keys->fault);
 	case UNIT:
 		return cop_wire_keys_read_id(cursor, names[which], &out->unit, keys->fault);
+	case FROM:
+		return cop_wire_position_read(cursor, "from", &out->from, keys->fault);
 	case X:
 		return read_x(keys, shape, workspace, out);
 	case CANDIDATES:

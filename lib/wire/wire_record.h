@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "wire/wire_context.h"
+#include "wire/wire_position.h"
 #include "wire/wire_settled.h"
 
 #define COP_WIRE_RECORD_PREDICTIONS 6
@@ -25,6 +26,7 @@ typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_PROMOTION = 6,  /* what became of a challenger (online/model_shadow.h) */
 	COP_WIRE_RECORD_UNHEARD = 7,    /* no subscriber was given the action of a waiting decision */
 	COP_WIRE_RECORD_FORGOTTEN = 8,  /* what it was of was erased (history/forget.h); what it ended beside remains */
+	COP_WIRE_RECORD_POSITION = 9,   /* an event of an event log was taken in that has no other record */
 } cop_wire_record_type;
 
 /* What a promotion record is of. */
@@ -55,9 +57,10 @@ typedef struct cop_wire_record {
 	const char *model; /* borrowed, not terminated */
 	size_t model_length;
 	double time;
-	cop_event_id id;   /* decision, feedback, activation, unheard */
-	cop_event_id unit; /* whom a decision, or self-contained feedback, is of; kind 0: not told */
-	cop_row x;         /* decision; feedback that is self-contained */
+	cop_event_id id;        /* decision, feedback, activation, unheard */
+	cop_wire_position from; /* where the event stood; at source NULL: not told */
+	cop_event_id unit;      /* whom a decision, or self-contained feedback, is of; kind 0: not told */
+	cop_row x;              /* decision; feedback that is self-contained */
 	bool has_x;
 	const cop_row *candidate; /* of a model that ranks. Decision: all; self-contained feedback: the played one */
 	size_t candidates;

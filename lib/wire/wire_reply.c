@@ -63,6 +63,18 @@ void cop_wire_reply_result_put(
 	cop_wire_put_map_close(bytes, map);
 }
 
+void cop_wire_reply_repeat_put(cop_bytes *bytes, const cop_event_id *id, bool feedback, const cop_wire_seq *seq)
+{
+	size_t map = cop_wire_put_map_open(bytes);
+	cop_wire_put_text(bytes, "id");
+	cop_wire_id_put(bytes, id);
+	if (feedback)
+		cop_wire_put_key_text(bytes, "result", cop_wire_result_text(COP_WIRE_DUPLICATE));
+	cop_wire_put_key_bool(bytes, "repeated", true);
+	cop_wire_seq_put(bytes, seq);
+	cop_wire_put_map_close(bytes, map);
+}
+
 void cop_wire_reply_error_put(
         cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq)
 {

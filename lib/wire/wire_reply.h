@@ -48,6 +48,9 @@ void cop_wire_reply_action_mark(cop_bytes *bytes, const void *body, size_t lengt
 /* `{id, result}`; seq may be NULL. */
 void cop_wire_reply_result_put(
         cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq);
+/* What an event gets that an event log brought again (wire/wire_position.h): `{id, repeated: true}`, with `result:
+ * duplicate` where it is feedback. */
+void cop_wire_reply_repeat_put(cop_bytes *bytes, const cop_event_id *id, bool feedback, const cop_wire_seq *seq);
 /* `{code, message}` and, where they are known, id (NULL or kind 0: not) and seq. The message is cleaned to UTF-8. */
 void cop_wire_reply_error_put(
         cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq);

@@ -425,7 +425,7 @@ def test_unheard_decisions_are_dumped_and_counted(tmp_path):
     assert sequences(tmp_path, "--id", "lost") == [1, 2]
     assert answer("stat", tmp_path)["models"][0]["unheard"] == 1
     row = next(line for line in journal("stat", tmp_path)[0].splitlines() if line.startswith("m "))
-    assert row.split() == ["m", "1", "0", "0", "0", "0", "1", "0"]
+    assert row.split() == ["m", "1", "0", "0", "0", "0", "1", "0", "0"]
 
 
 def test_units_and_forgotten_records_are_dumped_and_counted(tmp_path):
@@ -442,7 +442,7 @@ def test_units_and_forgotten_records_are_dumped_and_counted(tmp_path):
     ]
     assert answer("stat", tmp_path)["models"][0]["forgotten"] == 2
     row = next(line for line in journal("stat", tmp_path)[0].splitlines() if line.startswith("m "))
-    assert row.split() == ["m", "1", "0", "0", "0", "0", "0", "2"]
+    assert row.split() == ["m", "1", "0", "0", "0", "0", "0", "2", "0"]
     out = tmp_path / "out"
     journal("salvage", tmp_path, out)
     assert [r["type"] for r in dump(out)] == ["decision", "forgotten", "forgotten"]
@@ -578,9 +578,9 @@ def test_dump_of_a_malformed_body_tells_it_and_goes_on(body, tmp_path):
 
 def test_dump_of_what_a_later_version_may_add(tmp_path):
     odd = msgpack.packb({"m": "m", "new": {"k": [1, b"\x01"]}, 5: None, "x": b"12345", "e": "text"}, use_bin_type=True)
-    j.segment(tmp_path, 1, [(9, j.body(t=NOON, m="m")), (255, b"\x80")])
-    assert dump(tmp_path) == [{"sequence": 1, "type": 9, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
-    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "9"]
+    j.segment(tmp_path, 1, [(10, j.body(t=NOON, m="m")), (255, b"\x80")])
+    assert dump(tmp_path) == [{"sequence": 1, "type": 10, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
+    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "10"]
     j.segment(tmp_path, 1, [(j.DECISION, odd)])
     (line,) = dump(tmp_path)
     assert line.pop("sequence") == 1 and line.pop("type") == "decision"

@@ -224,8 +224,8 @@ def test_status_shows_what_is_documented(daemon):
     a, v = whole["models"]
     counted = {
         "name", "learner", "features", "rev", "pending", "pending_bytes", "decisions", "repeated", "greedy", "feedback", "learned",
-        "defaulted", "dropped", "unknown_names", "short_contexts", "evicted", "refused", "loss_sum", "outliers", "contexts",
-        "feedback_stream", "unheard", "refit",
+        "defaulted", "dropped", "unknown_names", "position_repeats", "short_contexts", "evicted", "refused", "loss_sum", "outliers",
+        "contexts", "feedback_stream", "unheard", "refit",
     }  # fmt: skip
     assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {
         "bits", "value_range", "delta", "feedback_points",

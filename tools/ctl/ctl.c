@@ -38,6 +38,7 @@ static const char usage_text[] =
         "  feedback MODEL ID --loss L[,L]\n"
         "                          the loss of a decision (two for two-point values;\n"
         "                          NAME=L,... where losses have names)\n"
+        "  positions MODEL         up to where the model has taken event logs in\n"
         "  checkpoint              write a checkpoint now\n"
         "  reload                  read the configuration again\n"
         "  model add MODEL [OPTION=VALUE ...]\n"
@@ -435,6 +436,7 @@ static const struct form {
 	{ "decide", 2, 2, TAKES_X, false, false, "decide: expected MODEL, ID and --x X" },
 	{ "feedback", 2, 2, TAKES_LOSS, false, false, "feedback: expected MODEL, ID and --loss L" },
 	{ "promote", 1, 2, 0, true, true, "promote: expected MODEL, and perhaps the number of a challenger" },
+	{ "positions", 1, 1, 0, false, false, "positions: expected MODEL" },
 	{ "refit", 1, 1, 0, false, true, "expected MODEL behind this verb" },
 	{ "rollback", 1, 1, 0, false, true, "expected MODEL behind this verb" },
 	{ "freeze", 1, 1, 0, false, true, "expected MODEL behind this verb" },
@@ -474,12 +476,13 @@ static bool check(options *o, int arguments)
 	}
 	if (given != 0 && taken == 0)
 		return usage_error("--x and --loss go with explain, decide and feedback");
-	return expected != NULL ? usage_error(expected)
-	                        : cop_command_complain(NAME,
-	                                  "no verb '%s'; expected status, explain, decide, feedback, checkpoint, "
-	                                  "reload, forget, model, refit, "
-	                                  "promote, rollback, freeze or backup (coppice ctl --help)",
-	                                  o->verb);
+	return expected != NULL
+	               ? usage_error(expected)
+	               : cop_command_complain(NAME,
+	                         "no verb '%s'; expected status, explain, decide, feedback, positions, checkpoint, "
+	                         "reload, forget, model, refit, "
+	                         "promote, rollback, freeze or backup (coppice ctl --help)",
+	                         o->verb);
 }
 
 static cop_err forget(const options *o, cop_diag *diag)

@@ -34,7 +34,7 @@ static const char usage_text[] =
         "                  dump: records of these sequence numbers\n"
         "  --model NAME    dump: records of this model\n"
         "  --type TYPE     dump: decision, feedback, expiry, activation, config,\n"
-        "                  promotion, unheard or forgotten\n"
+        "                  promotion, unheard, forgotten or position\n"
         "  --id ID         dump: records of this decision\n"
         "  --unit UNIT     dump: records that name this unit\n";
 

@@ -176,14 +176,14 @@ static void print_models(const totals *t)
 {
 	char name[80];
 	if (t->count > 0)
-		(void)printf("\n%-24s %12s %12s %12s %12s %12s %12s %12s\n", "model", "decision", "feedback", "expiry",
-		        "activation", "promotion", "unheard", "forgotten");
+		(void)printf("\n%-24s %12s %12s %12s %12s %12s %12s %12s %12s\n", "model", "decision", "feedback",
+		        "expiry", "activation", "promotion", "unheard", "forgotten", "position");
 	for (size_t i = 0; i < t->count; i++) {
 		const uint64_t *type = t->models[i].type;
 		cop_wire_text_clean(name, sizeof name, t->models[i].name, t->models[i].length);
 		(void)printf("%-24s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64
-		             " %12" PRIu64 "\n",
-		        name, type[1], type[2], type[3], type[4], type[6], type[7], type[8]);
+		             " %12" PRIu64 " %12" PRIu64 "\n",
+		        name, type[1], type[2], type[3], type[4], type[6], type[7], type[8], type[9]);
 	}
 	for (size_t i = 0; i < t->count; i++) {
 		cop_wire_model model;

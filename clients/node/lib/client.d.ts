@@ -63,7 +63,7 @@ export interface Result {
 }
 
 export type Code = 'bad_request' | 'bad_features' | 'bad_loss' | 'unknown_model' | 'unknown_verb' | 'too_large' | 'busy'
-  | 'not_durable' | 'forbidden' | 'internal' | 'apprentice' | 'unknown_decision' | 'timeout' | 'closed';
+  | 'not_durable' | 'forbidden' | 'internal' | 'apprentice' | 'unknown_decision' | 'behind' | 'timeout' | 'closed';
 
 export class CoppiceError extends Error {
   constructor(code: Code, message: string, id?: Id);

@@ -57,6 +57,10 @@ class UnknownDecision(RequestError):
     """No such decision is there (code `unknown_decision`)."""
 
 
+class Behind(RequestError):
+    """A batch goes on from a position that the model does not know (code `behind`)."""
+
+
 class TooLarge(RequestError):
     """The message is longer than the daemon's `message_limit`."""
 
@@ -93,6 +97,7 @@ KINDS: Dict[str, Type[RequestError]] = {
     "forbidden": Forbidden,
     "apprentice": NotDecided,
     "unknown_decision": UnknownDecision,
+    "behind": Behind,
 }
 
 

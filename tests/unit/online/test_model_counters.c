@@ -7,8 +7,8 @@
 
 #define FIELDS (sizeof(cop_model_counters) / sizeof(uint64_t))
 #define SAVED                                                                                                          \
-	(sizeof(uint64_t) * (FIELDS - 2) +                                                                             \
-	        sizeof(uint32_t)) /* repeated and refused are not; a number of words        \
+	(sizeof(uint64_t) * (FIELDS - 3) +                                                                             \
+	        sizeof(uint32_t)) /* repeated, refused and passed are not; a number of words        \
 	                                                      */
 
 /* Each field another number. */
@@ -26,7 +26,8 @@ static void fill(cop_model_counters *c)
 		.refused = 113,
 		.loss_sum = 114.5,
 		.awaited = 115.25,
-		.shorter = 114,
+		.passed = 114,
+		.shorter = 115,
 	};
 }
 
@@ -77,7 +78,7 @@ static void test_rows_read_their_fields(void **state)
 			for (size_t i = 0; i < width_of(row); i++)
 				assert_int_equal(cop_model_counters_whole(&c, row, i), 101 + wholes++);
 	}
-	assert_int_equal(wholes, 14);
+	assert_int_equal(wholes, 15);
 	assert_int_equal(met, 2);
 	assert_true(sums[0] == 114.5 && sums[1] == 115.25);
 	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
@@ -97,7 +98,7 @@ static void saved(cop_bytes *bytes)
 
 static void test_saved_counters_come_back_and_others_stay(void **state)
 {
-	cop_model_counters c = { .repeated = 7, .refused = 8, .awaited = 9.0 }, whole;
+	cop_model_counters c = { .repeated = 7, .refused = 8, .passed = 6, .awaited = 9.0 }, whole;
 	cop_bytes bytes;
 	cop_cursor cursor;
 	(void)state;
@@ -108,6 +109,7 @@ static void test_saved_counters_come_back_and_others_stay(void **state)
 	fill(&whole);
 	whole.repeated = 7;
 	whole.refused = 8;
+	whole.passed = 6;
 	assert_memory_equal(&c, &whole, sizeof c);
 	cop_bytes_fini(&bytes);
 }

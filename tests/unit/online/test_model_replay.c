@@ -3,6 +3,7 @@
 #include "model_fixture.h"
 
 #include "online/model_apprentice.h"
+#include "online/model_positions.h"
 #include "online/model_relearn.h"
 #include "online/model_shadow.h"
 #include "unit/learn/refitted_fixture.h"
@@ -109,6 +110,13 @@ static void keep_record(run *r, what kind, cop_wire_record_type type, cop_wire_r
 	record->time = r->now;
 	record->id = kind == EXPIRY ? (cop_event_id){ 0 } : l->id;
 	cop_model_record_ended(r->model, record);
+	if (type <= COP_WIRE_RECORD_FEEDBACK && r->count % 3 != 0) { /* most events come out of a log */
+		bool passed;
+		record->from = (cop_wire_position){ "log", 3, r->count % 5, r->count, 0 };
+		assert_int_equal(cop_model_positions_check(r->model, &record->from, &passed), COP_OK);
+		assert_false(passed);
+		cop_model_positions_note(r->model, &record->from);
+	}
 	l->type = type;
 	l->at = r->journal.length;
 	cop_wire_record_put(&r->journal, type, record);

@@ -9,8 +9,9 @@ static void test_code_texts_are_the_protocols(void **state)
 {
 	(void)state;
 	static const char *const texts[] = { "bad_request", "bad_features", "bad_loss", "unknown_model", "unknown_verb",
-		"too_large", "busy", "not_durable", "forbidden", "internal", "apprentice", "unknown_decision" };
-	assert_int_equal(COP_WIRE_CODE_COUNT, 13);
+		"too_large", "busy", "not_durable", "forbidden", "internal", "apprentice", "unknown_decision",
+		"behind" };
+	assert_int_equal(COP_WIRE_CODE_COUNT, 14);
 	for (unsigned i = 0; i < 12; i++) {
 		cop_wire_code code;
 		assert_string_equal(cop_wire_code_text((cop_wire_code)(i + 1)), texts[i]);
