@@ -25,7 +25,7 @@ RANKS = {
 }
 # The daemon's folders; the loop beside them includes all of them.
 DAEMON_RANKS = {
-    "daemon/common": 0, "daemon/config": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
+    "daemon/common": 0, "daemon/config": 1, "daemon/lease": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
     "daemon/report": 5, "daemon": 6,
 }
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests", "clients")
@@ -48,6 +48,7 @@ HOMES = [
     (r"(sys/)?syslog\.h", ["daemon/common/log"]),
     (r"confuse\.h", ["daemon/config/"]),
     (r"systemd/.*", ["daemon/common/notify"]),
+    (r"curl/.*", ["daemon/lease/"]),
     (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "lib/base/thread", "daemon/", "tools/", "clients/c/"]),
     (r"omp\.h", []),
 ]

@@ -47,13 +47,14 @@ def test_bill_names_what_is_linked_and_is_the_same_each_time(build):
 
 def test_page_has_each_library_under_what_links_it(build):
     page = (ROOT / "docs/reference/licences.md").read_text()
-    rows = dict(re.findall(r"^\| (lib[a-z]+) \| [^|]+ \| (.+) \|$", page, re.M))
+    rows = dict(re.findall(r"^\| (lib[a-z-]+) \| [^|]+ \| (.+) \|$", page, re.M))
     places = {"coppiced": "daemon/coppiced", "coppice": "tools/coppice", "coppice-refit": "daemon/coppice-refit",
+              "coppice-lease": "daemon/coppice-lease",
               "libcoppice": "lib/libcoppice.so", "libcoppice-client": "clients/c/libcoppice-client.so"}  # fmt: skip
     linked = {}
     for name, place in places.items():
         text = subprocess.run(["readelf", "--dynamic", build / place], capture_output=True, text=True, check=True).stdout
-        for library in re.findall(r"NEEDED.*\[(lib[a-z]+)\.so", text):
+        for library in re.findall(r"NEEDED.*\[(lib[a-z-]+)\.so", text):
             linked.setdefault(library, []).append(name)
     assert rows == {library: ", ".join(names) for library, names in linked.items() if library != "libgcc_s"}
 

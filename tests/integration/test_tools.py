@@ -121,7 +121,7 @@ def test_manual_page_of_coppice_has_the_options_of_every_subcommand():
         assert heads_of(sections[name.upper()], "--[a-z0-9-]+") == options_of(coppice(name, "--help")[0]), name
 
 
-PAGES = ("coppice.1", "coppiced.8", "coppice.conf.5")
+PAGES = ("coppice.1", "coppiced.8", "coppice-lease.8", "coppice.conf.5")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -144,6 +144,11 @@ def test_manual_page_of_coppiced_has_its_options():
     done = subprocess.run([program("COPPICED"), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
     page = page_of("coppiced.8").split("# OPTIONS")[1]
     assert heads_of(page, "--[a-z0-9-]+") - {"--help"} == options_of(done.stdout)
+
+
+def test_manual_page_of_the_lease_has_its_options():
+    done = subprocess.run([program("COPPICE_LEASE"), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
+    assert heads_of(page_of("coppice-lease.8").split("# OPTIONS")[1], "--[a-z0-9-]+") == options_of(done.stdout) | {"--help"}
 
 
 def test_manual_page_of_the_configuration_has_its_options(tmp_path):

@@ -36,11 +36,11 @@ def value(key):
 
 
 @needs_analyze
-@pytest.mark.parametrize("name", ["coppiced.service", "coppiced@shop.service"])
+@pytest.mark.parametrize("name", ["coppiced.service", "coppiced@shop.service", "coppice-lease.service"])
 def test_unit_verified_prints_nothing(name, tmp_path):
     # Unknown keys do not change the exit status, so the output must be empty. The programs need not be installed here.
     unit = tmp_path / name
-    unit.write_text(re.sub(r"(/\w+)+/bin/copp\w+", "/bin/true", built(name.replace("shop", "")).read_text()))
+    unit.write_text(re.sub(r"(/\w+)+/(bin|libexec/coppice)/copp[\w-]+", "/bin/true", built(name.replace("shop", "")).read_text()))
     run = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True, timeout=60)
     assert (run.stdout, run.stderr, run.returncode) == ("", "", 0)
 
@@ -65,7 +65,7 @@ def test_unit_with_unknown_key_is_noticed(tmp_path):
 
 
 @needs_analyze
-@pytest.mark.parametrize("name", [UNIT.name, INSTANCE])
+@pytest.mark.parametrize("name", [UNIT.name, INSTANCE, "coppice-lease.service"])
 def test_unit_exposure_is_at_most_1_5(name):
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager", built(name)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
