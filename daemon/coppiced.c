@@ -1,4 +1,5 @@
 /* coppiced: reads its options and configuration, then serves. Exit status: 0 stopped as asked, 1 failed, 2 usage. */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -237,7 +238,15 @@ static bool resets_known(const options *o, const cop_config *config)
 	return true;
 }
 
-static int serve(const options *o, cop_config *config)
+/* As it was started, for what an instance that follows begins anew with. */
+static int begin_again(char **argv)
+{
+	(void)execv("/proc/self/exe", argv);
+	(void)fprintf(stderr, "coppiced: cannot begin anew: %s\n", strerror(errno));
+	return EXIT_FAILURE;
+}
+
+static int serve(const options *o, cop_config *config, bool *again)
 {
 	cop_log *log;
 	cop_server server;
@@ -261,7 +270,8 @@ static int serve(const options *o, cop_config *config)
 	if (err != COP_OK)
 		status = failed(log, &diag);
 	cop_server_close(&server);
-	cop_log_line(log, COP_LOG_NOTICE, "stopped", "status=%d", status);
+	*again = err == COP_OK && server.again;
+	cop_log_line(log, COP_LOG_NOTICE, *again ? "again" : "stopped", "status=%d", status);
 	(void)cop_log_close(log, LOG_DEADLINE_MS);
 	return status;
 }
@@ -296,5 +306,7 @@ int main(int argc, char **argv)
 		cop_config_free(config);
 		return status;
 	}
-	return serve(&o, config);
+	bool again = false;
+	status = serve(&o, config, &again);
+	return again ? begin_again(argv) : status;
 }

@@ -57,6 +57,7 @@ struct verb {
 	cop_outbox_kind kind;     /* of its reply */
 	cop_event_handler *event; /* of one item; NULL: handle does it all */
 	handler *handle;          /* NULL: the event alone, timed as a decision if it is one */
+	bool changes;             /* models: one that follows does not take it */
 };
 
 static cop_event_scope scope_of(const request *r)
@@ -281,29 +282,29 @@ static cop_err rollback(request *r, cop_wire_fault *fault) { return order(r, cop
 static cop_err freeze(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_freeze, fault); }
 
 static const verb verbs[] = {
-	{ "decide", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL },
-	{ "rank", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL },
-	{ "feedback", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, NULL },
-	{ "decide_batch", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch },
-	{ "rank_batch", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch },
-	{ "feedback_batch", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch },
-	{ "activate", ANY, COP_ACCESS_DECIDE, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
-	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain },
-	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status },
-	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history },
-	{ "positions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, positions },
-	{ "decision", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decision },
-	{ "decisions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decisions },
-	{ "view", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, view },
-	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint },
-	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup },
-	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload },
-	{ "forget", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, forget },
-	{ "model", NOT_YET, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, change_model },
-	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit },
-	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote },
-	{ "rollback", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, rollback },
-	{ "freeze", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, freeze },
+	{ "decide", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL, true },
+	{ "rank", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL, true },
+	{ "feedback", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, NULL, true },
+	{ "decide_batch", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch, true },
+	{ "rank_batch", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch, true },
+	{ "feedback_batch", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch, true },
+	{ "activate", ANY, COP_ACCESS_DECIDE, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL, true },
+	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain, false },
+	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status, false },
+	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history, false },
+	{ "positions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, positions, false },
+	{ "decision", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decision, false },
+	{ "decisions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decisions, false },
+	{ "view", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, view, false },
+	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint, false },
+	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup, false },
+	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload, false },
+	{ "forget", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, forget, true },
+	{ "model", NOT_YET, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, change_model, true },
+	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit, true },
+	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote, true },
+	{ "rollback", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, rollback, true },
+	{ "freeze", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, freeze, true },
 };
 
 static bool frame_is(zmq_msg_t *frame, const char *text)
@@ -366,6 +367,16 @@ static cop_err check_endpoint(const request *r, const verb *v, cop_wire_fault *f
 	        fault, COP_WIRE_FORBIDDEN, "%s is administration; expected at %s", v->name, list->items[0]);
 }
 
+/* An instance that follows only answers. */
+static cop_err check_role(const request *r, cop_wire_fault *fault)
+{
+	const char *where = cop_replica_requests(&r->server->replica);
+	if (!r->verb->changes || !cop_replica_follows(&r->server->replica))
+		return COP_OK;
+	return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER, "%s: this instance follows another one; expected at %s",
+	        r->verb->name, where[0] == '\0' ? "the one that leads, which is not known" : where);
+}
+
 static bool outbox_full(const cop_serving *serving)
 {
 	return cop_outbox_count(&serving->outbox) >= MOST_WAITING ||
@@ -423,14 +434,18 @@ static cop_err read_request(request *r, cop_sockets_message *message, size_t fir
 	r->verb = found;
 	cop_err err = count < 2 ? COP_OK : find_model(r, &frame[1], fault);
 	if (err == COP_OK)
+		err = check_role(r, fault);
+	if (err == COP_OK)
 		err = take_permit(r, &frame[0], fault);
 	if (err == COP_OK && found->event != NULL && !cop_model_slot_take(r->model, cop_clock_monotonic_us()))
 		err = cop_wire_fault_set(fault, COP_WIRE_BUSY, COP_MODEL_SLOT_BUSY, r->model->name);
 	return err;
 }
 
-static void put_error(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
+static void put_error(cop_server *server, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
 {
+	cop_serving *serving = &server->serving;
+	const char *where = cop_replica_requests(&server->replica);
 	cop_event_id id = { 0 };
 	cop_wire_seq seq = { 0 };
 	if (message->count == first + 3) {
@@ -440,6 +455,10 @@ static void put_error(cop_serving *serving, cop_sockets_message *message, size_t
 	}
 	cop_bytes_clear(&serving->reply);
 	cop_wire_reply_error_put(&serving->reply, fault->code, fault->message, &id, &seq);
+	if (fault->code == COP_WIRE_NOT_LEADER && where[0] != '\0') {
+		cop_wire_put_map_reopen(&serving->reply, 0);
+		cop_wire_put_key_text(&serving->reply, "leader", where);
+	}
 	serving->counts.errors++;
 	serving->counts.codes[fault->code]++;
 }
@@ -448,7 +467,7 @@ static void put_error(cop_serving *serving, cop_sockets_message *message, size_t
 static void refuse(const request *r, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
 {
 	cop_serving *serving = &r->server->serving;
-	put_error(serving, message, first, fault);
+	put_error(r->server, message, first, fault);
 	if (fault->code != COP_WIRE_FORBIDDEN && !r->limited)
 		return;
 	const char *name = cop_permit_name(&message->frame[first]); /* is there: the verb was read */

@@ -24,7 +24,7 @@
 #define BUDGET       64  /* most messages of one socket in a turn */
 #define TURN_SHARE   64  /* the part of queue_limit that a turn's answers may take */
 #define IDLE_MS      100 /* longest wait: reward windows end at most this late */
-#define CHANGE_MS    1   /* the same while a model is being changed */
+#define CHANGE_MS    1   /* the same while a model is being changed, or a follower waits for the disk */
 #define ASIDES       16  /* turns between looks at signals and subscriptions while messages keep coming */
 #define TICK_SECONDS 0.5 /* between looks at what the models did */
 #define LAST_SECONDS 2.0 /* at the stop, for messages that had arrived */
@@ -51,6 +51,21 @@ static void announce_admin(const cop_server *server)
 		        COP_CONFIG_IPC_PATH);
 }
 
+static cop_err reload_for_leader(void *context)
+{
+	cop_server *server = context;
+	cop_wire_fault fault;
+	cop_wire_seq none = { 0 };
+	cop_bytes_clear(&server->serving.reply);
+	return cop_reload(server, &none, &server->serving.reply, &fault);
+}
+
+static cop_err open_replica(cop_server *server, cop_diag *diag)
+{
+	const cop_replica_hooks hooks = { reload_for_leader, server };
+	return cop_replica_open(&server->replica, &server->durable, &server->serving.sockets, &hooks, diag);
+}
+
 cop_err cop_server_open(
         cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag)
 {
@@ -69,6 +84,8 @@ cop_err cop_server_open(
 		err = open_http(server, diag); /* first, so that it can report that the rest is on its way */
 	server->report = (cop_report){ durable, &server->serving, &server->refits, .forgetting = &server->forgetting,
 		.past = &server->past, .http = server->http, .born = born, .started = started };
+	if (err == COP_OK)
+		err = cop_replica_settle(durable, diag);
 	if (err == COP_OK)
 		err = cop_durability_open(durable, &options->start, server->http, diag);
 	if (err == COP_OK)
@@ -91,6 +108,8 @@ cop_err cop_server_open(
 	if (err == COP_OK)
 		err = cop_api_open(
 		        server->config, server->serving.sockets.context, COP_SOCKETS_API, log, &server->api, diag);
+	if (err == COP_OK)
+		err = open_replica(server, diag);
 	server->report.api = server->api;
 	durable->next_checkpoint = started + 1e-6 * (double)server->config->checkpoint_every;
 	return err;
@@ -106,6 +125,7 @@ void cop_server_close(cop_server *server)
 	cop_past_desk_fini(&server->past);
 	cop_api_close(server->api);
 	cop_http_close(server->http);
+	cop_replica_close(&server->replica);
 	cop_serving_close(&server->serving);
 	cop_model_view_fini(&server->view);
 	cop_durability_close(&server->durable);
@@ -190,7 +210,7 @@ static size_t drain(cop_server *server)
 				/* The first frame is the requester's identity, which did not come over the wire. */
 				cost -= zmq_msg_size(&message.frame[0]) + COP_ZMTP_FRAME_COST;
 				cop_request_handle(server, queues[i].socket, &message);
-			} else if (cop_inlet_full(sockets->inlet, queues[i].kind)) {
+			} else if (server->durable.follows || cop_inlet_full(sockets->inlet, queues[i].kind)) {
 				cop_streams_drop(serving, &message);
 			} else if (queues[i].kind == COP_INLET_CONTEXTS) {
 				cop_streams_contexts(serving, &message);
@@ -226,9 +246,10 @@ static void take_timers(cop_server *server)
 		reload(server);
 	cop_slot_bin_turn(&server->bin);
 	cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
-	server->behind = cop_serving_end_windows(&server->serving);
+	server->behind = !server->durable.follows && cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);
-	cop_refits_turn(&server->refits, now);
+	if (!server->durable.follows)
+		cop_refits_turn(&server->refits, now);
 	cop_past_desk_turn(&server->past, now);
 	if (now >= server->next_tick) {
 		cop_model_table_tick(&server->durable.models, now);
@@ -258,7 +279,9 @@ static void wait_for_work(cop_server *server)
 	cop_sockets_subscriptions(&server->serving.sockets);
 	if (cop_streams_ready(&server->serving))
 		return;
-	struct pollfd items[COP_SOCKETS_MOST + 4];
+	int links[COP_REPLICA_FDS];
+	size_t link_count = cop_replica_fds(&server->replica, links);
+	struct pollfd items[COP_SOCKETS_MOST + COP_REPLICA_FDS + 4];
 	nfds_t count = 0;
 	items[count++] = (struct pollfd){ .fd = server->signals, .events = POLLIN };
 	items[count++] =
@@ -269,11 +292,26 @@ static void wait_for_work(cop_server *server)
 	items[count++] = (struct pollfd){ .fd = cop_refits_fd(&server->refits), .events = POLLIN };
 	for (size_t i = 0; i < server->serving.sockets.fds; i++)
 		items[count++] = (struct pollfd){ .fd = server->serving.sockets.fd[i], .events = POLLIN };
-	int ready = poll(items, count, server->behind ? 0 : server->change != NULL ? CHANGE_MS : IDLE_MS);
+	for (size_t i = 0; i < link_count; i++)
+		items[count++] = (struct pollfd){ .fd = links[i], .events = POLLIN };
+	bool soon = server->change != NULL || server->linking;
+	int ready = poll(items, count, server->behind ? 0 : soon ? CHANGE_MS : IDLE_MS);
 	if (ready <= 0 || items[0].revents != 0 || items[1].revents != 0)
 		take_asides(server);
 	if (ready > 0 && items[3].revents != 0)
 		server->refits.next_look = 0.0; /* now */
+}
+
+/* What was put goes to the disk between what other instances said and what they are told. How much they said. */
+static size_t turn_link(cop_server *server)
+{
+	double now = 1e-9 * (double)server->serving.mark;
+	bool any = cop_replica_receive(&server->replica, now);
+	cop_serving_commit(&server->serving);
+	server->linking = cop_replica_send(&server->replica, now);
+	server->again = server->replica.enabled && server->replica.follower.again;
+	server->stop |= server->again;
+	return any;
 }
 
 cop_err cop_server_run(cop_server *server, cop_diag *diag)
@@ -284,11 +322,11 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	cop_model_table_begin(&server->durable.models, cop_clock_monotonic());
 	cop_http_set_phase(server->http, COP_HTTP_SERVING);
 	cop_notify_init(&server->notify, cop_clock_monotonic_us());
-	cop_notify_ready("serving");
+	cop_notify_ready(server->durable.follows ? "following" : "serving");
 	for (unsigned turn = 0; !server->stop; turn++) {
 		advance_time(server);
 		size_t handled = drain(server);
-		cop_serving_commit(&server->serving);
+		handled += turn_link(server);
 		if (handled == 0)
 			wait_for_work(server);
 		else if (turn % ASIDES == 0 || cop_outbox_count(&server->serving.outbox) > 0)
@@ -305,6 +343,8 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	while (drain(server) > 0 && cop_clock_monotonic() < deadline); /* what had arrived already */
 	cop_model_change_finish(server);
 	cop_streams_stop(&server->serving);
+	if (server->again) /* what it has does not count any more */
+		return COP_OK;
 	cop_err err = cop_durability_checkpoint(&server->durable, diag);
 	cop_serving_commit(
 	        &server->serving); /* answers that waited for the journal, which the checkpoint has flushed */

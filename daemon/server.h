@@ -13,6 +13,7 @@
 #include "daemon/models/model_exchange.h"
 #include "daemon/models/slot_bin.h"
 #include "daemon/refit/refits.h"
+#include "daemon/replica/replica.h"
 #include "daemon/report/drop_report.h"
 #include "daemon/report/model_view.h"
 #include "daemon/report/past_desk.h"
@@ -38,6 +39,7 @@ typedef struct cop_server {
 	cop_serving serving;
 	cop_refits refits;
 	cop_forgetting forgetting;
+	cop_replica replica;
 	cop_report report;
 	cop_drop_report drops;
 	cop_model_view view;
@@ -45,9 +47,11 @@ typedef struct cop_server {
 	cop_notify notify;
 	double next_tick; /* monotonic seconds */
 	size_t budget;    /* messages of one socket that a turn takes */
+	bool linking;     /* a follower waits for the disk */
 	bool behind;      /* more reward windows may be over than a turn ended */
 	int signals;      /* readable when a signal came */
 	bool stop;
+	bool again;               /* it stops to begin anew, with what waits in the state folder */
 	bool reload_due;          /* a signal came while a model is being changed */
 	cop_model_change *change; /* of a model, under way (daemon/model_change.h); NULL: none */
 	cop_request_kept kept;    /* that asked for it */

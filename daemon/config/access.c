@@ -26,6 +26,7 @@ static const struct {
 	{ "feedback", COP_ACCESS_FEEDBACK },
 	{ "read", COP_ACCESS_READ },
 	{ "admin", COP_ACCESS_ADMIN },
+	{ "replicate", COP_ACCESS_REPLICATE },
 	{ "all", COP_ACCESS_ALL },
 };
 #define WORDS (sizeof words / sizeof *words)

@@ -4,7 +4,7 @@
  *     checkout   ue6mu3Eiph7ohb0iechaiW5d          decide,feedback   front-page  rate=2000 bytes=4MiB pending=50000
  *     grafana    aiShoo4AhWoh2oXeiChahx9e          read
  *
- * RIGHTS are decide, feedback, read and admin, divided by commas, or all; MODELS, divided by commas, are those that the
+ * RIGHTS are decide, feedback, read, admin and replicate, divided by commas, or all, which is the first four; MODELS, divided by commas, are those that the
  * rights are for, all when they are left out; LIMITS (daemon/common/quota.h) are none when they are left out. A token is
  * compared in a time that does not depend on where it differs.
  * A loaded file, but for the quotas, is plain data: any thread may read. */
@@ -32,7 +32,8 @@ enum {
 	COP_ACCESS_FEEDBACK = 2,
 	COP_ACCESS_READ = 4,
 	COP_ACCESS_ADMIN = 8,
-	COP_ACCESS_ALL = 15,
+	COP_ACCESS_REPLICATE = 16, /* by name alone */
+	COP_ACCESS_ALL = 15,       /* but that */
 };
 
 typedef struct cop_access_entry {

@@ -239,6 +239,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	config->api_given = cfg_size(root, "api") != 0;
 	config->curve_given = cfg_size(root, "curve") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
+	config->replica_given = cfg_size(root, "replica") != 0;
 	fill_texts(reading, config);
 	fill_admin(reading, root, config);
 	reading->state_dir = config->state_dir;

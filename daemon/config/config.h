@@ -28,10 +28,13 @@
 #define COP_CONFIG_LISTENERS    8            /* addresses of section api */
 #define COP_CONFIG_ENDPOINT     256          /* characters of one */
 #define COP_CONFIG_IPC_PATH     107          /* bytes of the path behind ipc:// */
+#define COP_CONFIG_FOLLOWERS    16           /* of one leader */
 #define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
-typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
+typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER, COP_SYNC_REPLICA } cop_config_sync;
+typedef enum cop_config_hold { COP_HOLD_MEMORY, COP_HOLD_DISK } cop_config_hold;
+typedef enum cop_config_lead { COP_LEAD_HAND } cop_config_lead;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
 typedef enum cop_config_method { COP_METHOD_TAO, COP_METHOD_LAPTAO, COP_METHOD_FOREST } cop_config_method;
 typedef enum cop_config_promote {
@@ -140,7 +143,13 @@ typedef struct cop_config {
 	uint64_t journal_interval, journal_segment, journal_keep;
 	uint64_t checkpoint_every;
 	uint32_t checkpoint_keep;
-	bool journal_given, http_given, api_given, curve_given; /* the file has such a section */
+	char *replica_name;                         /* NULL: the host's */
+	cop_config_list replica_listen, replica_of; /* where followers come; the others of the group */
+	cop_config_lead replica_lead;
+	uint32_t replica_followers; /* that have a record before its answer leaves, by journal_sync */
+	cop_config_hold replica_hold;
+	uint32_t replica_compare; /* records between comparisons of the state */
+	bool journal_given, http_given, api_given, curve_given, replica_given; /* the file has such a section */
 	size_t model_count;                                     /* >= 1 */
 	cop_config_model *models;                               /* in the file's order, names unique */
 	cop_live_changes live;                                  /* that are in it, owned */
@@ -186,6 +195,9 @@ bool cop_config_live_print(const char *option, const cop_config_model *model, co
 
 /* Whether the option, called so, has several values. */
 bool cop_config_live_is_list(const char *option);
+
+/* Whether an instance of this configuration begins as a follower. */
+bool cop_config_follows(const cop_config *config);
 
 /* Appends a comment for each model that was changed live: what is there, and what the file says. */
 void cop_config_live_put(const cop_config *config, cop_bytes *out);

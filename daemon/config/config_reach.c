@@ -9,22 +9,31 @@ static const struct {
 	const char *option;
 	size_t offset;
 	bool bind;
-	bool takes; /* contexts or feedback */
+	bool takes;          /* contexts or feedback */
+	const char *section;
 } socket_lists[] = {
-	{ "requests", offsetof(cop_config, requests), true, true },
-	{ "admin", offsetof(cop_config, admin), true, false },
-	{ "contexts_bind", offsetof(cop_config, contexts_bind), true, true },
-	{ "feedback_bind", offsetof(cop_config, feedback_bind), true, true },
-	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true, true },
-	{ "actions_bind", offsetof(cop_config, actions_bind), true, false },
-	{ "contexts_connect", offsetof(cop_config, contexts_connect), false, true },
-	{ "feedback_connect", offsetof(cop_config, feedback_connect), false, true },
+	{ "requests", offsetof(cop_config, requests), true, true, "sockets" },
+	{ "admin", offsetof(cop_config, admin), true, false, "sockets" },
+	{ "contexts_bind", offsetof(cop_config, contexts_bind), true, true, "sockets" },
+	{ "feedback_bind", offsetof(cop_config, feedback_bind), true, true, "sockets" },
+	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true, true, "sockets" },
+	{ "actions_bind", offsetof(cop_config, actions_bind), true, false, "sockets" },
+	{ "contexts_connect", offsetof(cop_config, contexts_connect), false, true, "sockets" },
+	{ "feedback_connect", offsetof(cop_config, feedback_connect), false, true, "sockets" },
+	{ "listen", offsetof(cop_config, replica_listen), true, false, "replica" },
 };
 #define LISTS (sizeof socket_lists / sizeof *socket_lists)
 
 static const cop_config_list *list_at(const cop_config *config, size_t i)
 {
 	return (const cop_config_list *)(const void *)((const char *)config + socket_lists[i].offset);
+}
+
+/* Where an option of list i stands; 0: the file says nothing of its section. */
+static uint64_t line_of(cfg_t *root, size_t i)
+{
+	const char *section = socket_lists[i].section;
+	return cfg_size(root, section) == 0 ? 0 : cop_config_line(cfg_getsec(root, section), socket_lists[i].option);
 }
 
 /* How often the endpoint stands in the lists that bind, up to and with item `until` of list `last`. */
@@ -49,8 +58,8 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 		given += section == NULL || !socket_lists[i].takes ? 0 : cfg_size(section, socket_lists[i].option);
 		for (size_t j = 0; j < list->count && socket_lists[i].bind; j++)
 			if (bound_before(config, i, j, list->items[j]) > 0)
-				cop_config_complain(reading, cop_config_line(section, socket_lists[i].option),
-				        socket_lists[i].option, "\"%s\" is bound already, expected each endpoint once",
+				cop_config_complain(reading, line_of(root, i), socket_lists[i].option,
+				        "\"%s\" is bound already, expected each endpoint once",
 				        list->items[j]);
 	}
 	for (size_t i = 0; i < config->admin.count; i++)
@@ -128,9 +137,7 @@ static void check_exposed(cop_config_reading *reading, cfg_t *root, const cop_co
 		const cop_config_list *list = list_at(config, l);
 		for (size_t j = 0; j < list->count && socket_lists[l].bind; j++)
 			if (!is_near(list->items[j]))
-				cop_config_complain(reading,
-				        cop_config_line(cfg_getsec(root, "sockets"), socket_lists[l].option),
-				        socket_lists[l].option,
+				cop_config_complain(reading, line_of(root, l), socket_lists[l].option,
 				        "\"%s\" can be reached from other machines, expected a section curve, or "
 				        "insecure = true in section sockets",
 				        list->items[j]);
@@ -185,17 +192,18 @@ static void read_certificate(cop_config_reading *reading, cfg_t *section, cop_ce
 static void check_peers(cop_config_reading *reading, cfg_t *root, const cop_config *config)
 {
 	const struct {
-		const char *option;
+		const char *section, *option;
 		const cop_config_list *list;
-	} lists[] = { { "contexts_connect", &config->contexts_connect },
-		{ "feedback_connect", &config->feedback_connect } };
+	} lists[] = { { "sockets", "contexts_connect", &config->contexts_connect },
+		{ "sockets", "feedback_connect", &config->feedback_connect },
+		{ "replica", "of", &config->replica_of } };
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		for (size_t j = 0; j < lists[i].list->count; j++) {
 			char endpoint[COP_CONFIG_ENDPOINT + 1];
 			const char *key = cop_config_peer(lists[i].list->items[j], endpoint);
 			bool tcp = strncmp(endpoint, "tcp://", 6) == 0;
 			bool near = !tcp || cop_config_is_loopback(endpoint + 6);
-			uint64_t line = cop_config_line(cfg_getsec(root, "sockets"), lists[i].option);
+			uint64_t line = cop_config_line(cfg_getsec(root, lists[i].section), lists[i].option);
 			if (key != NULL && !config->curve_given)
 				cop_config_complain(reading, line, lists[i].option,
 				        "\"%s\" has a server_key, expected a section curve with a key of this daemon's "
@@ -259,6 +267,25 @@ static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *conf
 	}
 }
 
+static void check_replica(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	if (config->journal_sync == COP_SYNC_REPLICA && config->replica_listen.count == 0)
+		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "journal"), "sync"), "sync",
+		        "\"replica\" without followers, expected a section replica with listen");
+	if (!config->replica_given)
+		return;
+	cfg_t *section = cfg_getsec(root, "replica");
+	if (config->replica_listen.count == 0 && config->replica_of.count == 0)
+		cop_config_complain(reading, (uint64_t)section->line, "replica",
+		        "nobody to follow and nobody who could, expected listen, of, or both");
+	if (!config->journal_enabled)
+		cop_config_complain(reading, (uint64_t)section->line, "replica",
+		        "followers take a journal, expected enabled = true in section journal");
+	if (config->replica_name != NULL && strlen(config->replica_name) > COP_CONFIG_NAME_MAX)
+		cop_config_complain(reading, cop_config_line(section, "name"), "name",
+		        "longer than %d characters, expected a shorter one", COP_CONFIG_NAME_MAX);
+}
+
 void cop_config_reach_check(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	check_sockets(reading, root, config);
@@ -267,5 +294,6 @@ void cop_config_reach_check(cop_config_reading *reading, cfg_t *root, cop_config
 		        "missing in section http, expected ADDRESS:PORT");
 	check_api(reading, root, config);
 	check_curve(reading, root, config);
+	check_replica(reading, root, config);
 	check_exposed(reading, root, config);
 }

@@ -14,7 +14,9 @@
 #define GIB         (MIB * KIB)
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
-static const char *const sync_words[] = { "interval", "always", "never", NULL };
+static const char *const sync_words[] = { "interval", "always", "never", "replica", NULL };
+static const char *const hold_words[] = { "memory", "disk", NULL };
+static const char *const lead_words[] = { "hand", NULL };
 static const char *const unheard_words[] = { "wait", "decide", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
 static const char *const method_words[] = { "tao", "laptao", "forest", NULL };
@@ -82,6 +84,16 @@ static const cop_setting checkpoint_rules[] = {
 	{ "keep", COP_SETTING_COUNT, AT(checkpoint_keep), .low = 1, .high = 1000, LIVE },
 	{ .name = NULL },
 };
+static const cop_setting replica_rules[] = {
+	{ "name", COP_KIND_TEXT, AT(replica_name) },
+	{ "listen", COP_KIND_BIND, AT(replica_listen) },
+	{ "of", COP_KIND_CONNECT, AT(replica_of) },
+	{ "lead", COP_SETTING_WORD, AT(replica_lead), .words = lead_words },
+	{ "followers", COP_SETTING_COUNT, AT(replica_followers), .low = 1, .high = COP_CONFIG_FOLLOWERS, LIVE },
+	{ "hold", COP_SETTING_WORD, AT(replica_hold), .words = hold_words, LIVE },
+	{ "compare", COP_SETTING_COUNT, AT(replica_compare), .low = 1, .high = 1e9, LIVE },
+	{ .name = NULL },
+};
 /* Of the model's options, those of a daemon alone; the rest of each row is in online/model_options.c. */
 static const cop_setting own_rules[] = {
 	{ "apprentice", COP_SETTING_FLAG, IN(apprentice) },
@@ -129,6 +141,7 @@ const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
 	{ "sockets", socket_rules, NULL },
 	{ "journal", journal_rules, NULL },
 	{ "checkpoint", checkpoint_rules, NULL },
+	{ "replica", replica_rules, NULL },
 };
 const cop_config_section cop_config_model_section = { "model", cop_model_options, own_rules };
 const cop_config_section cop_config_refit_section = { "refit", refit_rules, NULL };
@@ -150,6 +163,8 @@ cop_setting cop_config_rules_at(const cop_config_section *section, size_t i)
 	rule.words = own->words;
 	return rule;
 }
+
+bool cop_config_follows(const cop_config *config) { return config->replica_given && config->replica_of.count > 0; }
 
 bool cop_config_model_is(const cop_config_model *model, unsigned learner)
 {
@@ -180,6 +195,8 @@ void cop_config_defaults(cop_config *config)
 	config->journal_keep = (uint64_t)(10 * GIB);
 	config->checkpoint_every = (uint64_t)(60 * SECOND);
 	config->checkpoint_keep = 3;
+	config->replica_followers = 1;
+	config->replica_compare = 10000;
 }
 
 static void refit_defaults(cop_config_refit *refit)
@@ -217,6 +234,8 @@ bool cop_config_section_shown(const cop_config_section *section, const cop_confi
 		return config->api_given;
 	if (strcmp(section->name, "curve") == 0)
 		return config->curve_given;
+	if (strcmp(section->name, "replica") == 0)
+		return config->replica_given;
 	return strcmp(section->name, "journal") != 0 || config->journal_given;
 }
 

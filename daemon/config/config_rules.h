@@ -28,7 +28,7 @@ typedef struct cop_config_section {
 } cop_config_section;
 
 #define COP_CONFIG_PATH     4096
-#define COP_CONFIG_SECTIONS 8
+#define COP_CONFIG_SECTIONS 9
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;

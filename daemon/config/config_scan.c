@@ -19,7 +19,7 @@
 #include "base/mem.h"
 
 #define END_MARK     "end-of-configuration"
-#define OPTIONS_MOST 64 /* of a section or of the file, with their end */
+#define OPTIONS_MOST 72 /* of a section or of the file, with their end */
 
 static pthread_mutex_t lexer = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local cop_config_reading *current;

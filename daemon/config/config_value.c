@@ -74,7 +74,8 @@ static bool ipc_fits(const char *text)
 	return strncmp(text, "ipc://", 6) == 0 && text[6] != '\0' && strlen(text + 6) <= COP_CONFIG_IPC_PATH;
 }
 
-static bool endpoint_fits(const char *item, bool bind)
+/* here: what binds is of this machine, as that of a journal need not be. */
+static bool endpoint_fits(const char *item, bool bind, bool here)
 {
 	char text[COP_CONFIG_ENDPOINT + 1];
 	const char *key = cop_config_peer(item, text);
@@ -86,7 +87,7 @@ static bool endpoint_fits(const char *item, bool bind)
 	if (key != NULL && (bind || !cop_curve_key_is(key) || strncmp(text, "tcp://", 6) != 0))
 		return false;
 	if (strncmp(text, "tcp://", 6) == 0)
-		return host_and_port(text + 6, bind) && (!bind || bindable(text + 6));
+		return host_and_port(text + 6, bind) && (!bind || !here || bindable(text + 6));
 	return ipc_fits(text);
 }
 
@@ -151,7 +152,7 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 	for (unsigned i = 0; i < count; i++) {
 		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
 		bool fits = rule->kind == COP_KIND_LISTENERS ? host_and_port(value->text, false)
-		                                             : endpoint_fits(value->text, rule->kind == COP_KIND_BIND);
+		                                             : endpoint_fits(value->text, rule->kind == COP_KIND_BIND, reading->folder != NULL);
 		if (!fits) {
 			complain_value(reading, value->line, rule, value->text);
 			continue;

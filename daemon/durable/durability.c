@@ -14,7 +14,9 @@
 
 void cop_durability_init(cop_durability *durable, cop_config *config, cop_log *log)
 {
-	*durable = (cop_durability){ .config = config, .log = log, .time = cop_clock_real() };
+	*durable = (cop_durability){
+		.config = config, .log = log, .time = cop_clock_real(), .follows = cop_config_follows(config)
+	};
 	cop_checkpoint_init(&durable->checkpoint, config->state_dir);
 	cop_state_lock_init(&durable->lock, config->state_dir);
 }
@@ -27,6 +29,10 @@ cop_err cop_durability_lock(cop_durability *durable, cop_diag *diag)
 void cop_durability_record_apart(cop_durability *durable, bool all, const char *const *names)
 {
 	const cop_model_set_notes notes = { .models = &durable->models, .apart = all, .reset = names };
+	if (durable->follows) {
+		cop_journaler_set_models(durable->journal, durable->config);
+		return;
+	}
 	cop_bytes text;
 	cop_bytes models;
 	cop_bytes_init(&text);
@@ -248,7 +254,7 @@ static cop_err open_journal(
 		.log = durable->log,
 	};
 	cop_err err = cop_recovery_run(&recovery, &durable->models, &durable->checkpoint.mark, diag);
-	if (err == COP_OK)
+	if (err == COP_OK && !durable->follows)
 		err = cop_model_table_complete(&durable->models, diag);
 	if (err != COP_OK)
 		return err;
@@ -256,8 +262,8 @@ static cop_err open_journal(
 	err = begin_journal(durable, folder, recovery.next, diag);
 	if (err != COP_OK)
 		return err;
-	cop_model_table_reconfigure(
-	        &durable->models, durable->config, durable->log); /* over what was saved and replayed */
+	if (!durable->follows) /* over what was saved and replayed; a follower's settings are its leader's */
+		cop_model_table_reconfigure(&durable->models, durable->config, durable->log);
 	cop_durability_record_apart(durable, has_more(durable) || options->salvaged, options->reset);
 	bool must = options->checkpoint_only || options->reset[0] != NULL;
 	return changed || must || recovery.applied > 0 ? checkpoint_start(durable, must, diag) : COP_OK;

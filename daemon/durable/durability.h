@@ -25,6 +25,7 @@ typedef struct cop_durability {
 	double time;            /* event time of the loop's turn: unix seconds that never jump nor fall */
 	uint64_t journal_end;   /* without a journal: where an old one ended */
 	double next_checkpoint; /* monotonic seconds */
+	bool follows;           /* the journal is another instance's: nothing of this one's goes into it */
 	bool held;              /* no segment is removed or compressed, and no refit begun (forgetting.h) */
 	/* Of a journal that is broken (healing.h). */
 	double next_look;      /* monotonic seconds: when files and the clock are looked at again */

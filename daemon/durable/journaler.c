@@ -31,6 +31,9 @@ struct cop_journaler {
 	cop_journal_writer *writer;
 	cop_bytes batch;       /* records put and not yet written */
 	cop_bytes *copy;       /* of whoever listens; NULL: nobody */
+	cop_journaler_tap *tap;
+	void *tap_context;
+	uint64_t held;         /* under COP_SYNC_REPLICA: the last record that followers have */
 	uint64_t first;        /* sequence number of the batch's first record */
 	uint64_t count;        /* records in it */
 	uint64_t unsynced;     /* bytes written since the last sync that has ended */
@@ -221,6 +224,45 @@ uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const co
 
 void cop_journaler_listen(cop_journaler *j, cop_bytes *copy) { j->copy = copy; }
 
+void cop_journaler_set_tap(cop_journaler *j, cop_journaler_tap *tap, void *context)
+{
+	j->tap = tap;
+	j->tap_context = context;
+}
+
+void cop_journaler_set_held(cop_journaler *j, uint64_t sequence) { j->held = sequence > j->held ? sequence : j->held; }
+
+bool cop_journaler_room(cop_journaler *j, size_t length)
+{
+	if (j->broken)
+		return false;
+	cop_bytes_reserve(&j->batch, length);
+	bool there = j->batch.err == COP_OK;
+	j->batch.err = COP_OK;
+	return there;
+}
+
+bool cop_journaler_append(cop_journaler *j, const void *data, size_t length, uint64_t count)
+{
+	if (!cop_journaler_room(j, length))
+		return false;
+	cop_bytes_put(&j->batch, data, length);
+	j->count += count;
+	j->counts.records += count;
+	j->counts.bytes += length;
+	return true;
+}
+
+/* The batch is written. */
+static void end_batch(cop_journaler *j)
+{
+	if (j->tap != NULL && j->count > 0)
+		j->tap(j->tap_context, j->batch.data, j->batch.length, j->first, j->count);
+	j->first += j->count;
+	j->count = 0;
+	cop_bytes_clear(&j->batch);
+}
+
 static bool write_batch(cop_journaler *j, cop_diag *diag)
 {
 	if (j->count == 0)
@@ -228,9 +270,7 @@ static bool write_batch(cop_journaler *j, cop_diag *diag)
 	if (cop_journal_writer_write(j->writer, j->batch.data, j->batch.length, j->first, j->count, diag) != COP_OK)
 		return breaks(j);
 	j->unsynced += j->batch.length;
-	j->first += j->count;
-	j->count = 0;
-	cop_bytes_clear(&j->batch);
+	end_batch(j);
 	j->counts.writes++;
 	return true;
 }
@@ -250,7 +290,7 @@ static cop_err give_ticket(cop_journaler *j)
 	if (err != COP_OK)
 		return err;
 	j->state = READY;
-	j->due = j->sync == COP_SYNC_INTERVAL ? j->began + j->interval_ns : 0;
+	j->due = j->sync == COP_SYNC_ALWAYS ? 0 : j->began + j->interval_ns;
 	(void)pthread_cond_broadcast(&j->changed);
 	return COP_OK;
 }
@@ -311,6 +351,8 @@ int cop_journaler_fd(const cop_journaler *j) { return j->wake; }
 
 uint64_t cop_journaler_next(const cop_journaler *j) { return j->first + j->count; }
 
+uint64_t cop_journaler_written(const cop_journaler *j) { return j->first - 1; }
+
 bool cop_journaler_check(cop_journaler *j, cop_diag *diag)
 {
 	return j->broken || cop_journal_writer_check(j->writer, diag) == COP_OK || breaks(j);
@@ -320,7 +362,8 @@ uint64_t cop_journaler_committed(const cop_journaler *j)
 {
 	if (j->sync == COP_SYNC_ALWAYS || j->writer == NULL)
 		return cop_journaler_durable(j);
-	return cop_journal_writer_written(j->writer);
+	uint64_t written = cop_journal_writer_written(j->writer);
+	return j->sync == COP_SYNC_REPLICA && j->held < written ? j->held : written;
 }
 
 uint64_t cop_journaler_durable(const cop_journaler *j)
@@ -408,11 +451,8 @@ cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)
 	                                                   : COP_OK;
 	if (err != COP_OK)
 		return err;
-	if (cop_journal_writer_written(j->writer) + 1 == j->first + j->count) { /* the batch went along */
-		j->first += j->count;
-		j->count = 0;
-		cop_bytes_clear(&j->batch);
-	}
+	if (cop_journal_writer_written(j->writer) + 1 == j->first + j->count) /* the batch went along */
+		end_batch(j);
 	j->unsynced = 0;
 	j->broken = false;
 	return COP_OK;

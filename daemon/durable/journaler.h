@@ -2,7 +2,8 @@
  *
  * The loop puts records while it handles messages and commits them once a turn: one write for all of them. A second
  * thread waits for the disk (fdatasync), so that one sync covers many answers and serving never waits for it. An answer
- * may leave when its record is committed: synced under `always`, written under `interval` and `never`. A write or sync
+ * may leave when its record is committed: synced under `always`, written under `interval` and `never`, written and held
+ * by followers under `replica`. A write or sync
  * that fails breaks the journal: nothing more is recorded, decisions go on, feedback is refused, until
  * cop_journaler_heal has put what is missing into a new segment. All calls are the loop's thread's. */
 #ifndef COP_DAEMON_DURABLE_JOURNALER_H
@@ -45,8 +46,9 @@ int cop_journaler_fd(const cop_journaler *journaler);
  * journal; then *diag says why. */
 bool cop_journaler_check(cop_journaler *journaler, cop_diag *diag);
 
-/* Sequence numbers: the next record's; the last whose answer may leave; the last synced. */
+/* Sequence numbers: the next record's; the last written; the last whose answer may leave; the last synced. */
 uint64_t cop_journaler_next(const cop_journaler *journaler);
+uint64_t cop_journaler_written(const cop_journaler *journaler);
 uint64_t cop_journaler_committed(const cop_journaler *journaler);
 uint64_t cop_journaler_durable(const cop_journaler *journaler);
 /* The first record of the segment being written; 0: broken. */
@@ -68,6 +70,16 @@ uint64_t cop_journaler_epoch(const cop_journaler *journaler);
 /* What is put from now on goes behind `copy` too (kept; NULL: no longer), record by record as in a segment; short of memory,
  * copy->err says so. */
 void cop_journaler_listen(cop_journaler *journaler, cop_bytes *copy);
+/* Called with each batch of records once it is written. */
+typedef void cop_journaler_tap(void *context, const void *data, size_t length, uint64_t first, uint64_t count);
+/* From now on; tap NULL: no longer. */
+void cop_journaler_set_tap(cop_journaler *journaler, cop_journaler_tap *tap, void *context);
+/* Under `replica`: the last record that as many followers have as there must be. It never falls. */
+void cop_journaler_set_held(cop_journaler *journaler, uint64_t sequence);
+/* Appends `count` whole records, as another journal has them, of which the first has the next number. False: the journal is
+ * broken, or memory short, and nothing was appended. room: whether append will not be short of memory. */
+bool cop_journaler_room(cop_journaler *journaler, size_t length);
+bool cop_journaler_append(cop_journaler *journaler, const void *data, size_t length, uint64_t count);
 /* Tries to go on after a break: all that was put is in a new segment then, synced. The caller writes a checkpoint
  * before it records again, for what happened meanwhile is in no record. COP_EFORMAT, COP_ENOTFOUND: what was put cannot
  * be read back, or its file is gone: cop_journaler_begin_anew leads on. COP_EIO, COP_ENOMEM: still broken. */

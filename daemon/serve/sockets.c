@@ -86,39 +86,55 @@ static bool is_encrypted(const cop_sockets *s, const char *endpoint)
 	return s->zap != NULL && strncmp(endpoint, "tcp://", 6) == 0;
 }
 
-static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, const char *endpoint, cop_diag *diag)
+/* bound: the endpoint as ZeroMQ has it then. */
+static cop_err bind_socket(cop_sockets *s, const char *option, void *socket, const char *endpoint, char bound[256],
+        cop_diag *diag)
 {
-	char bound[256];
-	size_t size = sizeof bound;
+	size_t size = 256;
 	cop_err err = cop_ipc_file_clear(endpoint, diag);
 	if (err != COP_OK)
 		return err;
 	bool curve = is_encrypted(s, endpoint);
 	if ((curve && !begin_curve(socket, s->config->curve_secret, NULL)) || zmq_bind(socket, endpoint) != 0 ||
 	        (curve && !end_curve(socket)) || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) {
-		cop_diag_message(diag, "sockets: %s: cannot bind %s: %s", plan->option, endpoint, zmq_strerror(errno));
+		cop_diag_message(diag, "sockets: %s: cannot bind %s: %s", option, endpoint, zmq_strerror(errno));
 		return COP_EIO;
 	}
-	cop_ipc_file *file = &s->files[s->file_count++];
-	cop_ipc_file_note(file, endpoint);
+	cop_ipc_file_note(&s->files[s->file_count++], endpoint);
+	return COP_OK;
+}
+
+static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, const char *endpoint, cop_diag *diag)
+{
+	char bound[256];
+	cop_err err = bind_socket(s, plan->option, socket, endpoint, bound, diag);
+	if (err != COP_OK)
+		return err;
+	cop_ipc_file *file = &s->files[s->file_count - 1];
 	if (plan->kind == COP_INLET_ADMIN && (err = cop_ipc_file_guard(file, diag)) != COP_OK)
 		return err;
-	return cop_inlet_add(s->inlet, plan->kind, curve, bound) == COP_OK
+	return cop_inlet_add(s->inlet, plan->kind, is_encrypted(s, endpoint), bound) == COP_OK
 	               ? COP_OK
 	               : fail(diag, COP_ENOMEM, plan->option, ": no memory");
+}
+
+static cop_err connect_socket(cop_sockets *s, const char *option, void *socket, const char *item, cop_diag *diag)
+{
+	char endpoint[COP_CONFIG_ENDPOINT + 1];
+	const char *key = cop_config_peer(item, endpoint);
+	if ((key == NULL || begin_curve(socket, s->config->curve_secret, key)) && zmq_connect(socket, endpoint) == 0 &&
+	        (key == NULL || end_curve(socket)))
+		return COP_OK;
+	cop_diag_message(diag, "sockets: %s: cannot connect %s: %s", option, endpoint, zmq_strerror(errno));
+	return COP_EIO;
 }
 
 static cop_err connect_to(cop_sockets *s, const open_plan *plan, void *socket, const char *item, cop_diag *diag)
 {
 	char endpoint[COP_CONFIG_ENDPOINT + 1];
-	const char *key = cop_config_peer(item, endpoint);
-	if (key != NULL && cop_inlet_add_peer(s->inlet, plan->kind, endpoint) != COP_OK)
+	if (cop_config_peer(item, endpoint) != NULL && cop_inlet_add_peer(s->inlet, plan->kind, endpoint) != COP_OK)
 		return fail(diag, COP_ENOMEM, plan->option, ": no memory");
-	if ((key == NULL || begin_curve(socket, s->config->curve_secret, key)) && zmq_connect(socket, endpoint) == 0 &&
-	        (key == NULL || end_curve(socket)))
-		return COP_OK;
-	cop_diag_message(diag, "sockets: %s: cannot connect %s: %s", plan->option, endpoint, zmq_strerror(errno));
-	return COP_EIO;
+	return connect_socket(s, plan->option, socket, item, diag);
 }
 
 static cop_err open_one(cop_sockets *s, const open_plan *plan, cop_diag *diag)
@@ -168,7 +184,7 @@ static bool collect_fds(cop_sockets *s)
 static cop_err prepare(cop_sockets *s, const cop_config *c, cop_log *log, cop_diag *diag)
 {
 	size_t files = c->requests.count + c->admin.count + c->actions_bind.count + c->contexts_bind.count +
-	               c->feedback_bind.count + c->feedback_pull_bind.count;
+	               c->feedback_bind.count + c->feedback_pull_bind.count + c->replica_listen.count;
 	*s = (cop_sockets){ .config = c, .log = log, .context = zmq_ctx_new(), .actions_context = zmq_ctx_new() };
 	cop_subscriptions_init(&s->heard, c);
 	cop_subscriptions_init(&s->refused, c);
@@ -207,6 +223,33 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_log *log, cop_
 	if (err == COP_OK && !collect_fds(s))
 		err = fail(diag, COP_EIO, "", zmq_strerror(errno));
 	return err;
+}
+
+/* What it says at its end need not arrive. */
+static void *make_link(cop_sockets *s, int type, cop_diag *diag)
+{
+	void *socket = make(s->context, type);
+	if (socket == NULL)
+		(void)fail(diag, COP_ENOMEM, "replica: ", zmq_strerror(errno));
+	else
+		(void)set_int(socket, ZMQ_LINGER, 0);
+	return socket;
+}
+
+cop_err cop_sockets_open_link(cop_sockets *s, int type, const cop_config_list *bind, void **out, cop_diag *diag)
+{
+	char bound[256];
+	void *socket = *out = make_link(s, type, diag);
+	cop_err err = socket == NULL ? COP_ENOMEM : COP_OK;
+	for (size_t i = 0; err == COP_OK && i < bind->count; i++)
+		err = bind_socket(s, "replica", socket, bind->items[i], bound, diag);
+	return err;
+}
+
+cop_err cop_sockets_connect_link(cop_sockets *s, int type, const char *item, void **out, cop_diag *diag)
+{
+	void *socket = *out = make_link(s, type, diag);
+	return socket == NULL ? COP_ENOMEM : connect_socket(s, "replica", socket, item, diag);
 }
 
 void cop_sockets_close(cop_sockets *sockets)

@@ -69,6 +69,12 @@ void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_acces
 /* The kept configuration has other models. Subscribers that had subscribed to one that was added, and those whose key may not
  * read all models, are cut off, and subscribe again. */
 void cop_sockets_models_changed(cop_sockets *sockets, bool added);
+/* A socket between instances (daemon/replica), bound to all of the list, or connected to one item of it; the caller closes it,
+ * before the sockets. Errors as open. */
+COP_CHECK cop_err cop_sockets_open_link(
+        cop_sockets *sockets, int type, const cop_config_list *bind, void **out, cop_diag *diag);
+COP_CHECK cop_err cop_sockets_connect_link(
+        cop_sockets *sockets, int type, const char *item, void **out, cop_diag *diag);
 /* Waits up to a second for what is still on its way out. */
 void cop_sockets_close(cop_sockets *sockets);
 

@@ -6,6 +6,9 @@
  *     refit/refit.MODEL.NUMBER.checkpoint        challengers that refits made
  *     live.json                                  changes of the models while it served
  *     forget.NUMBER.checkpoint                   orders to forget somebody that are not carried out yet
+ *     replica.tmp                                what a follower takes from its leader, until it is whole
+ *     replica.SEQUENCE.checkpoint                the leader's checkpoint, which the next start begins from
+ *     diverged.N/                                journal, checkpoints and challengers that its leader does not have
  *
  * Section COP_STATE_DIR_MARK of a checkpoint, little-endian: f64 time, u64 next journal record. */
 #ifndef COP_STORE_STATE_DIR_H
@@ -14,6 +17,8 @@
 #define COP_STATE_DIR_LOCK         "lock"
 #define COP_STATE_DIR_LIVE         "live.json"
 #define COP_STATE_DIR_FORGET       "forget" /* prefix of the orders' names */
+#define COP_STATE_DIR_REPLICA      "replica"
+#define COP_STATE_DIR_DIVERGED     "diverged"
 #define COP_STATE_DIR_JOURNAL      "journal"
 #define COP_STATE_DIR_CHECKPOINT   "coppice"     /* prefix of the checkpoints' names */
 #define COP_STATE_DIR_ENDING       ".checkpoint" /* of checkpoints and challengers */

@@ -1,0 +1,125 @@
+/* Leader and follower stand side by side: one of them is at work, and the other one's socket tells who comes that. */
+#include "daemon/replica/replica.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "linalg/kernel.h"
+
+cop_err cop_replica_settle(cop_durability *durable, cop_diag *diag)
+{
+	bool settled;
+	char to[4200];
+	if (!durable->config->replica_given)
+		return COP_OK;
+	cop_err err = cop_replica_copy_settle(durable->config->state_dir, &settled, to, sizeof to, diag);
+	if (settled)
+		cop_log_line(durable->log, to[0] == '\0' ? COP_LOG_NOTICE : COP_LOG_WARNING, "replica_settled",
+		        "moved_to=\"%s\" reason=\"begins with the leader's checkpoint\"", to);
+	return err;
+}
+
+static void take_name(cop_replica *r)
+{
+	const char *given = r->durable->config->replica_name;
+	if (given != NULL)
+		(void)snprintf(r->name, sizeof r->name, "%s", given);
+	else if (gethostname(r->name, sizeof r->name - 1) != 0)
+		(void)snprintf(r->name, sizeof r->name, "unnamed");
+}
+
+cop_err cop_replica_open(cop_replica *r, cop_durability *durable, cop_sockets *sockets, const cop_replica_hooks *hooks,
+        cop_diag *diag)
+{
+	const char *kernel = cop_kernel_best()->name;
+	*r = (cop_replica){ .enabled = durable->config->replica_given, .durable = durable };
+	if (!r->enabled)
+		return COP_OK;
+	take_name(r);
+	r->leader = (cop_replica_leader){
+		.durable = durable, .sockets = sockets, .name = r->name, .kernel = kernel, .counts = &r->counts
+	};
+	r->follower = (cop_replica_follower){ .durable = durable,
+		.sockets = sockets,
+		.hooks = *hooks,
+		.name = r->name,
+		.kernel = kernel,
+		.counts = &r->counts };
+	cop_err err = cop_replica_leader_open(&r->leader, diag);
+	if (err == COP_OK)
+		err = cop_replica_follower_open(&r->follower, diag);
+	if (err != COP_OK)
+		return err;
+	if (cop_config_follows(durable->config))
+		cop_replica_follower_begin(&r->follower);
+	else
+		cop_replica_leader_begin(&r->leader, 0);
+	cop_log_line(durable->log, COP_LOG_NOTICE, "replica", "name=\"%s\" role=%s kernel=%s", r->name,
+	        r->follower.follows ? "follower" : "leader", kernel);
+	return COP_OK;
+}
+
+void cop_replica_close(cop_replica *r)
+{
+	if (!r->enabled)
+		return;
+	cop_replica_follower_close(&r->follower);
+	cop_replica_leader_close(&r->leader);
+	r->enabled = false;
+}
+
+bool cop_replica_follows(const cop_replica *r) { return r->enabled && r->follower.follows; }
+
+void cop_replica_lead(cop_replica *r, uint64_t epoch)
+{
+	cop_replica_follower_end(&r->follower);
+	cop_replica_leader_begin(&r->leader, epoch);
+}
+
+const char *cop_replica_requests(const cop_replica *r) { return r->enabled ? r->follower.requests : ""; }
+
+/* Who comes to a follower is told where its leader is. */
+static void point(cop_replica *r)
+{
+	const cop_replica_follower *f = &r->follower;
+	const cop_config_list *of = &r->durable->config->replica_of;
+	bool known = f->state != COP_REPLICA_SEEKING && f->place < of->count;
+	r->leader.leader[0] = '\0';
+	if (known)
+		(void)cop_config_peer(of->items[f->place], r->leader.leader);
+	(void)snprintf(r->leader.leader_requests, sizeof r->leader.leader_requests, "%s", f->requests);
+	r->leader.epoch = f->epoch;
+}
+
+bool cop_replica_receive(cop_replica *r, double now)
+{
+	if (!r->enabled)
+		return false;
+	if (r->follower.follows)
+		point(r);
+	cop_replica_leader_receive(&r->leader, now);
+	return cop_replica_follower_receive(&r->follower, now);
+}
+
+bool cop_replica_send(cop_replica *r, double now)
+{
+	if (!r->enabled)
+		return false;
+	cop_replica_follower_send(&r->follower, now);
+	return cop_replica_leader_send(&r->leader, now);
+}
+
+static size_t add_fd(void *socket, int *fd)
+{
+	size_t size = sizeof *fd;
+	return socket != NULL && zmq_getsockopt(socket, ZMQ_FD, fd, &size) == 0 ? 1 : 0;
+}
+
+size_t cop_replica_fds(const cop_replica *r, int fds[COP_REPLICA_FDS])
+{
+	if (!r->enabled)
+		return 0;
+	size_t count = add_fd(r->leader.socket, &fds[0]);
+	return count + add_fd(r->follower.socket, &fds[count]);
+}

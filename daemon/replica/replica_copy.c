@@ -1,0 +1,208 @@
+/* Of a checkpoint's place: what was there is moved first, name by name, then the new file takes its name. A start that
+ * ends in between goes on where the one before stopped. */
+#include "daemon/replica/replica_copy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file_atomic.h"
+#include "base/mem.h"
+#include "store/checkpoint_file.h"
+#include "store/state_dir.h"
+
+#define TEMPORARY COP_STATE_DIR_REPLICA ".tmp"
+#define PATH      (4096 + COP_CHECKPOINT_NAME_ROOM + 64)
+#define ASIDES    1000 /* folders diverged.N */
+
+void cop_replica_copy_init(cop_replica_copy *copy, const char *state_dir)
+{
+	*copy = (cop_replica_copy){ .file = -1 };
+	(void)snprintf(copy->state_dir, sizeof copy->state_dir, "%s", state_dir);
+}
+
+static cop_err refused(const char *path, const char *what, cop_diag *diag)
+{
+	cop_err err = errno == ENOSPC || errno == EDQUOT ? COP_EFULL : COP_EIO;
+	cop_diag_of(diag, path, "%s: %s", what, strerror(errno));
+	return err;
+}
+
+static void temporary(const cop_replica_copy *copy, char path[PATH])
+{
+	(void)snprintf(path, PATH, "%s/" TEMPORARY, copy->state_dir);
+}
+
+void cop_replica_copy_fini(cop_replica_copy *copy)
+{
+	char path[PATH];
+	if (copy->file < 0)
+		return;
+	(void)close(copy->file);
+	copy->file = -1;
+	temporary(copy, path);
+	(void)unlink(path);
+}
+
+cop_err cop_replica_copy_begin(cop_replica_copy *copy, const char *model, uint64_t number, cop_diag *diag)
+{
+	char path[PATH];
+	cop_replica_copy_fini(copy);
+	temporary(copy, path);
+	(void)snprintf(copy->model, sizeof copy->model, "%s", model);
+	copy->number = number;
+	copy->offset = 0;
+	copy->file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+	return copy->file >= 0 ? COP_OK : refused(path, "cannot be made", diag);
+}
+
+/* Whether all of the file is right: a checkpoint's and a challenger's format is the same. */
+static cop_err check(cop_replica_copy *copy, cop_diag *diag)
+{
+	char path[PATH];
+	cop_bytes body;
+	cop_bytes_init(&body);
+	temporary(copy, path);
+	cop_err err = fsync(copy->file) == 0 ? COP_OK : refused(path, "cannot be synced", diag);
+	if (err == COP_OK)
+		err = cop_checkpoint_read(path, &body, diag);
+	cop_bytes_fini(&body);
+	return err == COP_OK ? COP_EEND : err;
+}
+
+cop_err cop_replica_copy_take(cop_replica_copy *copy, const void *data, size_t length, uint64_t size, cop_diag *diag)
+{
+	char path[PATH];
+	temporary(copy, path);
+	if (length == 0 || copy->offset + length > size) {
+		cop_diag_of(diag, path, "it ends before its size");
+		cop_replica_copy_fini(copy);
+		return COP_EFORMAT;
+	}
+	cop_err err = cop_file_write_all(copy->file, data, length) == COP_OK ? COP_OK
+	                                                                     : refused(path, "cannot be written", diag);
+	copy->offset += length;
+	if (err == COP_OK && copy->offset == size)
+		err = check(copy, diag);
+	if (err != COP_OK && err != COP_EEND)
+		cop_replica_copy_fini(copy);
+	return err;
+}
+
+static cop_err sync_folder(const char *path, cop_diag *diag)
+{
+	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool synced = folder >= 0 && fsync(folder) == 0;
+	cop_err err = synced ? COP_OK : refused(path, "cannot be synced", diag);
+	if (folder >= 0)
+		(void)close(folder);
+	return err;
+}
+
+/* The temporary file gets this name in this folder. */
+static cop_err take_name(cop_replica_copy *copy, const char *folder, const char *name, cop_diag *diag)
+{
+	char from[PATH], to[2 * PATH];
+	temporary(copy, from);
+	(void)snprintf(to, sizeof to, "%s/%s", folder, name);
+	if (rename(from, to) != 0)
+		return refused(to, "cannot take its name", diag);
+	(void)close(copy->file);
+	copy->file = -1;
+	return sync_folder(folder, diag);
+}
+
+cop_err cop_replica_copy_place_challenger(cop_replica_copy *copy, cop_diag *diag)
+{
+	char folder[PATH], name[COP_CHECKPOINT_NAME_ROOM];
+	char prefix[sizeof COP_STATE_DIR_CHALLENGER + COP_CONFIG_NAME_MAX];
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_CHALLENGERS, copy->state_dir);
+	if (mkdir(folder, 0750) != 0 && errno != EEXIST)
+		return refused(folder, "cannot be made", diag);
+	(void)snprintf(prefix, sizeof prefix, COP_STATE_DIR_CHALLENGER "%s", copy->model);
+	cop_checkpoint_name(prefix, copy->number, name);
+	return take_name(copy, folder, name, diag);
+}
+
+/* Journal, checkpoints, challengers. */
+static bool is_state(const char *name)
+{
+	static const char prefix[] = COP_STATE_DIR_CHECKPOINT ".", ending[] = COP_STATE_DIR_ENDING;
+	size_t length = strlen(name);
+	bool checkpoint = strncmp(name, prefix, sizeof prefix - 1) == 0 && length > sizeof ending &&
+	                  strcmp(name + length - (sizeof ending - 1), ending) == 0;
+	return checkpoint || strcmp(name, COP_STATE_DIR_JOURNAL) == 0 || strcmp(name, COP_STATE_DIR_CHALLENGERS) == 0;
+}
+
+static cop_err make_aside(const cop_replica_copy *copy, char *to, size_t room, cop_diag *diag)
+{
+	for (unsigned i = 1; i <= ASIDES; i++) {
+		(void)snprintf(to, room, "%s/" COP_STATE_DIR_DIVERGED ".%u", copy->state_dir, i);
+		if (mkdir(to, 0750) == 0)
+			return COP_OK;
+		if (errno != EEXIST)
+			break;
+	}
+	return refused(to, "cannot be made", diag);
+}
+
+static cop_err move_aside(const cop_replica_copy *copy, char *to, size_t room, cop_diag *diag)
+{
+	char from[PATH], aside[2 * PATH];
+	cop_err err = COP_OK;
+	to[0] = '\0';
+	DIR *folder = opendir(copy->state_dir);
+	if (folder == NULL)
+		return refused(copy->state_dir, "cannot be read", diag);
+	for (const struct dirent *entry; err == COP_OK && (entry = readdir(folder)) != NULL;) {
+		if (!is_state(entry->d_name))
+			continue;
+		if (to[0] == '\0')
+			err = make_aside(copy, to, room, diag);
+		(void)snprintf(from, sizeof from, "%s/%.*s", copy->state_dir, COP_CHECKPOINT_NAME_ROOM, entry->d_name);
+		(void)snprintf(aside, sizeof aside, "%s/%s", to, entry->d_name);
+		if (err == COP_OK && rename(from, aside) != 0)
+			err = refused(from, "cannot be moved aside", diag);
+	}
+	(void)closedir(folder);
+	return err;
+}
+
+cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, cop_diag *diag)
+{
+	char name[COP_CHECKPOINT_NAME_ROOM];
+	cop_checkpoint_name(COP_STATE_DIR_REPLICA, copy->number, name);
+	return take_name(copy, copy->state_dir, name, diag);
+}
+
+cop_err cop_replica_copy_settle(const char *state_dir, bool *settled, char *to, size_t room, cop_diag *diag)
+{
+	char name[COP_CHECKPOINT_NAME_ROOM], from[PATH], as[PATH];
+	cop_replica_copy copy;
+	uint64_t *all = NULL;
+	size_t count = 0;
+	*settled = false;
+	to[0] = '\0';
+	cop_replica_copy_init(&copy, state_dir);
+	cop_err err = cop_checkpoint_list(state_dir, COP_STATE_DIR_REPLICA, &all, &count, diag);
+	copy.number = count > 0 ? all[0] : 0;
+	cop_mem_free(all);
+	if (err != COP_OK || count == 0)
+		return err == COP_ENOTFOUND ? COP_OK : err;
+	err = move_aside(&copy, to, room, diag);
+	if (err == COP_OK)
+		err = sync_folder(state_dir, diag);
+	cop_checkpoint_name(COP_STATE_DIR_REPLICA, copy.number, name);
+	(void)snprintf(from, sizeof from, "%s/%s", state_dir, name);
+	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, copy.number, name);
+	(void)snprintf(as, sizeof as, "%s/%s", state_dir, name);
+	if (err == COP_OK && rename(from, as) != 0)
+		err = refused(as, "cannot take its name", diag);
+	*settled = err == COP_OK;
+	return err == COP_OK ? sync_folder(state_dir, diag) : err;
+}

@@ -1,0 +1,503 @@
+/* Each follower is a row of a table, found by its connection's identity. A connection that says anything but `join` first,
+ * as after a restart of this process, is told to join. A turn sends each follower what its window has room for: memory
+ * first; where memory begins behind what it needs, a job reads that from the disk, one for each follower at a time. */
+#include "daemon/replica/replica_leader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/common/clock.h"
+#include "daemon/models/model_set.h"
+#include "daemon/replica/replica_state.h"
+#include "daemon/serve/permit.h"
+
+#define NEAR_BYTES    ((size_t)16 << 20) /* of records in memory */
+#define WINDOW        (4 * COP_REPLICA_PART_BYTES)
+#define BEAT_SECONDS  0.5
+#define LOST_SECONDS  10.0 /* a follower that says nothing for so long is forgotten */
+#define SHORT_SECONDS 1.0  /* answers that wait for followers for so long are told of */
+#define LEAST_UNREAD  3    /* the disk gives nothing so often: only a checkpoint leads on */
+#define TAKEN         64   /* messages in a turn */
+
+static void list_requests(cop_replica_leader *l)
+{
+	const cop_config_list *list = &l->durable->config->requests;
+	size_t used = 0;
+	for (size_t i = 0; i < list->count && used < sizeof l->requests; i++)
+		used += (size_t)snprintf(l->requests + used, sizeof l->requests - used, "%s%s", i == 0 ? "" : " ",
+		        list->items[i]);
+}
+
+cop_err cop_replica_leader_open(cop_replica_leader *l, cop_diag *diag)
+{
+	cop_bytes_init(&l->head);
+	cop_bytes_init(&l->body);
+	cop_bytes_init(&l->work);
+	cop_replica_log_init(&l->log, 1, NEAR_BYTES);
+	list_requests(l);
+	if (l->durable->config->replica_listen.count == 0)
+		return COP_OK;
+	return cop_sockets_open_link(l->sockets, ZMQ_ROUTER, &l->durable->config->replica_listen, &l->socket, diag);
+}
+
+static void forget_peer(cop_replica_peer *peer)
+{
+	if (!peer->there)
+		return;
+	cop_replica_source_fini(&peer->source);
+	*peer = (cop_replica_peer){ .there = false };
+}
+
+void cop_replica_leader_close(cop_replica_leader *l)
+{
+	cop_replica_leader_end(l);
+	if (l->socket != NULL)
+		(void)zmq_close(l->socket);
+	l->socket = NULL;
+	cop_bytes_fini(&l->head);
+	cop_bytes_fini(&l->body);
+	cop_bytes_fini(&l->work);
+}
+
+/* ---- sending ---- */
+
+/* body: NULL: the kind has none. False: it did not get away. */
+static bool send_to(cop_replica_leader *l, const cop_replica_peer *peer, const cop_replica_message *m,
+        const cop_bytes *body)
+{
+	cop_bytes_clear(&l->head);
+	cop_replica_message_put(&l->head, m);
+	if (l->head.err != COP_OK)
+		return false;
+	l->sockets->sent = true;
+	return zmq_send(l->socket, peer->identity, peer->identity_length, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+	       zmq_send(l->socket, l->head.data, l->head.length, ZMQ_DONTWAIT | (body != NULL ? ZMQ_SNDMORE : 0)) >=
+	               0 &&
+	       (body == NULL || zmq_send(l->socket, body->data, body->length, ZMQ_DONTWAIT) >= 0);
+}
+
+static void refuse(cop_replica_leader *l, const cop_replica_peer *peer, const char *reason)
+{
+	const bool other = !l->leads;
+	const cop_replica_message m = {
+		.kind = COP_REPLICA_REFUSED,
+		.epoch = l->epoch,
+		.reason = cop_replica_message_text(reason),
+		.leader = cop_replica_message_text(other ? l->leader : ""),
+		.requests = cop_replica_message_text(other ? l->leader_requests : l->requests),
+	};
+	(void)send_to(l, peer, &m, NULL);
+	l->counts->refused++;
+}
+
+/* next 0: a checkpoint first. */
+static void welcome(cop_replica_leader *l, cop_replica_peer *peer, uint64_t next)
+{
+	const cop_replica_message m = {
+		.kind = COP_REPLICA_WELCOME,
+		.version = COP_REPLICA_VERSION,
+		.epoch = l->epoch,
+		.next = next,
+		.name = cop_replica_message_text(l->name),
+		.program = cop_replica_message_text(COP_VERSION),
+		.kernel = cop_replica_message_text(l->kernel),
+		.requests = cop_replica_message_text(l->requests),
+	};
+	peer->stage = next == 0 ? COP_REPLICA_COPYING : COP_REPLICA_STREAMING;
+	peer->next = next;
+	cop_bytes_clear(&l->body);
+	(void)cop_model_set_put(l->durable->config, NULL, &l->body);
+	(void)send_to(l, peer, &m, &l->body);
+	cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_joined",
+	        "name=\"%s\" next=%" PRIu64 " from=%s program=%s", peer->name, peer->joined_next,
+	        next == 0 ? "checkpoint" : "records", peer->program);
+}
+
+static void send_records(cop_replica_leader *l, cop_replica_peer *peer, uint64_t count, const cop_bytes *records)
+{
+	const cop_replica_message m = {
+		.kind = COP_REPLICA_RECORDS, .epoch = l->epoch, .first = peer->next, .count = count
+	};
+	if (!send_to(l, peer, &m, records))
+		return;
+	peer->next += count;
+	peer->sent += records->length;
+	l->counts->records += count;
+	l->counts->bytes += records->length;
+}
+
+static void send_state(cop_replica_leader *l, cop_replica_peer *peer)
+{
+	const cop_bytes *state = peer->next > 1 ? cop_replica_log_state(&l->log, peer->next - 1) : NULL;
+	if (state == NULL || peer->stated == peer->next - 1)
+		return;
+	peer->stated = peer->next - 1;
+	const cop_replica_message m = { .kind = COP_REPLICA_STATE, .epoch = l->epoch, .sequence = peer->stated };
+	l->counts->compared += send_to(l, peer, &m, state);
+}
+
+/* ---- what the disk gave ---- */
+
+static void drop(cop_replica_leader *l, cop_replica_peer *peer, const char *reason)
+{
+	cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_lost", "name=\"%s\" reason=\"%s\"", peer->name, reason);
+	l->counts->lost++;
+	forget_peer(peer);
+}
+
+static void placed(cop_replica_leader *l, cop_replica_peer *peer, cop_err err, uint32_t crc)
+{
+	bool same = err == COP_OK && (peer->joined_next <= 1 || peer->alone || crc == peer->joined_crc);
+	if (err != COP_OK && err != COP_ENOTFOUND && err != COP_EEND)
+		cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_unread", "name=\"%s\" reason=\"%s\"",
+		        peer->name, peer->source.why.message);
+	welcome(l, peer, same && !peer->full ? peer->joined_next : 0);
+}
+
+static void take_records(cop_replica_leader *l, cop_replica_peer *peer)
+{
+	cop_replica_source *s = &peer->source;
+	if (s->count > 0) {
+		send_records(l, peer, s->count, &s->out);
+		l->counts->far_records += s->count;
+		peer->unread = 0;
+		return;
+	}
+	if (++peer->unread < LEAST_UNREAD && s->err != COP_ENOTFOUND)
+		return; /* the segment that is read is being written: another reader will see more */
+	cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_unread", "name=\"%s\" reason=\"%s\"", peer->name,
+	        s->why.message[0] != '\0' ? s->why.message : cop_err_text(s->err));
+	peer->unread = 0;
+	welcome(l, peer, 0);
+}
+
+static void send_part(cop_replica_leader *l, cop_replica_peer *peer)
+{
+	const cop_replica_source *s = &peer->source;
+	const bool there = s->err == COP_OK;
+	const cop_replica_message m = {
+		.kind = COP_REPLICA_PART,
+		.number = s->number,
+		.size = there ? s->size : 0,
+		.offset = s->offset,
+		.model = cop_replica_message_text(s->model),
+	};
+	if (!there && s->model[0] == '\0')
+		l->durable->next_checkpoint = 0.0; /* there is none yet: now */
+	(void)send_to(l, peer, &m, &s->out);
+}
+
+/* What the follower's job is to do next; false: nothing. */
+static bool next_task(const cop_replica_leader *l, cop_replica_peer *peer, cop_replica_task *task)
+{
+	cop_replica_source *s = &peer->source;
+	if (peer->asked) {
+		*task = COP_REPLICA_TASK_PART;
+		s->number = peer->ask.number;
+		s->offset = peer->ask.offset;
+		(void)snprintf(s->model, sizeof s->model, "%s", peer->model);
+		peer->asked = false;
+		l->counts->checkpoints += s->offset == 0 && s->model[0] == '\0';
+		l->counts->files += s->offset == 0 && s->model[0] != '\0';
+		return true;
+	}
+	if (peer->stage == COP_REPLICA_PLACING) {
+		*task = COP_REPLICA_TASK_PLACE;
+		s->next = peer->joined_next;
+		s->until = peer->alone ? 0 : s->next;
+		return true;
+	}
+	if (peer->stage != COP_REPLICA_STREAMING || peer->next >= cop_replica_log_first(&l->log) ||
+	        peer->sent - peer->taken >= WINDOW)
+		return false;
+	*task = COP_REPLICA_TASK_RECORDS;
+	s->next = peer->next;
+	s->until = l->log.next;
+	return true;
+}
+
+/* True: a job is under way. */
+static bool turn_source(cop_replica_leader *l, cop_replica_peer *peer)
+{
+	cop_replica_task task = cop_replica_source_take(&peer->source);
+	if (task == COP_REPLICA_TASK_PLACE)
+		placed(l, peer, peer->source.err, peer->source.crc);
+	else if (task == COP_REPLICA_TASK_RECORDS)
+		take_records(l, peer);
+	else if (task == COP_REPLICA_TASK_PART)
+		send_part(l, peer);
+	if (!peer->source.job.started && next_task(l, peer, &task) &&
+	        cop_replica_source_start(&peer->source, task) != COP_OK)
+		drop(l, peer, "no thread to read for it");
+	return peer->there && peer->source.job.started;
+}
+
+/* ---- what followers say ---- */
+
+static cop_replica_peer *find_peer(cop_replica_leader *l, const void *identity, size_t length)
+{
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++)
+		if (l->peer[i].there && l->peer[i].identity_length == length &&
+		        memcmp(l->peer[i].identity, identity, length) == 0)
+			return &l->peer[i];
+	return NULL;
+}
+
+/* An empty row; a follower that came again under its name, by another connection, leaves its own. */
+static cop_replica_peer *make_row(cop_replica_leader *l, const char *name)
+{
+	cop_replica_peer *row = NULL;
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
+		if (l->peer[i].there && strcmp(l->peer[i].name, name) == 0)
+			forget_peer(&l->peer[i]);
+		if (!l->peer[i].there && row == NULL)
+			row = &l->peer[i];
+	}
+	return row;
+}
+
+static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_replica_message *m, double now)
+{
+	char kernel[32], reason[160];
+	cop_replica_message_copy(m->kernel, kernel, sizeof kernel);
+	cop_replica_message_copy(m->name, stranger->name, sizeof stranger->name);
+	cop_replica_message_copy(m->program, stranger->program, sizeof stranger->program);
+	reason[0] = '\0';
+	cop_replica_peer *old = find_peer(l, stranger->identity, stranger->identity_length);
+	if (old != NULL)
+		forget_peer(old);
+	cop_replica_peer *row = make_row(l, stranger->name);
+	if (!l->leads)
+		(void)snprintf(reason, sizeof reason, "this instance does not lead");
+	else if (m->version != COP_REPLICA_VERSION)
+		(void)snprintf(reason, sizeof reason,
+		        "version %" PRIu64 " of the protocol; expected %d: the same program, or the one before or "
+		        "behind it",
+		        m->version, COP_REPLICA_VERSION);
+	else if (strcmp(kernel, l->kernel) != 0)
+		(void)snprintf(reason, sizeof reason, "kernel %s; expected %s, as the leader's: bits depend on it",
+		        kernel, l->kernel);
+	else if (row == NULL)
+		(void)snprintf(reason, sizeof reason, "too many followers; expected at most %d", COP_CONFIG_FOLLOWERS);
+	if (reason[0] != '\0') {
+		refuse(l, stranger, reason);
+		return;
+	}
+	*row = *stranger;
+	row->there = true;
+	row->joined_next = m->next;
+	row->joined_crc = m->last_crc;
+	row->full = m->full != 0;
+	row->alone = m->alone != 0;
+	if (row->alone) /* what it has is to be compared soon */
+		l->state_next = 0;
+	row->heard = now;
+	cop_replica_source_init(&row->source, l->durable->config->state_dir);
+	l->counts->joins++;
+	if (row->full || row->joined_next > l->log.next || row->joined_next == 0)
+		welcome(l, row, 0);
+	else if (row->joined_next > 1 && row->joined_next - 1 >= cop_replica_log_first(&l->log))
+		placed(l, row, COP_OK, cop_replica_log_crc(&l->log, row->joined_next - 1));
+}
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static void have(cop_replica_peer *peer, const cop_replica_message *m)
+{
+	if (peer->stage != COP_REPLICA_STREAMING || m->bytes > peer->sent)
+		return;
+	peer->taken = m->bytes;
+	peer->written = least(m->written, peer->next - 1);
+	peer->synced = least(m->synced, peer->next - 1);
+	peer->has = least(m->applied, peer->next - 1);
+}
+
+static void take(cop_replica_leader *l, cop_sockets_message *message, double now)
+{
+	cop_replica_message m;
+	cop_replica_peer stranger = { .identity_length = zmq_msg_size(&message->frame[0]) };
+	cop_wire_fault fault = { .message = "" };
+	const cop_access_entry *client;
+	const cop_permit_asked asked = { .right = COP_ACCESS_REPLICATE, .model = "" };
+	if (message->count < 2 || stranger.identity_length > sizeof stranger.identity)
+		return;
+	memcpy(stranger.identity, zmq_msg_data(&message->frame[0]), stranger.identity_length);
+	cop_replica_peer *peer = find_peer(l, stranger.identity, stranger.identity_length);
+	zmq_msg_t *head = &message->frame[1];
+	if (cop_permit_check(l->durable->config->curve_access, head, &asked, &client, &fault) != COP_OK ||
+	        cop_replica_message_read(zmq_msg_data(head), zmq_msg_size(head), &m, &fault) != COP_OK) {
+		refuse(l, &stranger, fault.message);
+		return;
+	}
+	if (m.kind == COP_REPLICA_JOIN) {
+		join(l, &stranger, &m, now);
+	} else if (peer == NULL) {
+		refuse(l, &stranger, "join first");
+	} else if (m.kind == COP_REPLICA_HAVE) {
+		have(peer, &m);
+	} else if (m.kind == COP_REPLICA_ASK) {
+		peer->asked = true;
+		peer->ask = m;
+		cop_replica_message_copy(m.model, peer->model, sizeof peer->model);
+	}
+	if (peer != NULL)
+		peer->heard = now;
+}
+
+void cop_replica_leader_receive(cop_replica_leader *l, double now)
+{
+	cop_sockets_message message;
+	for (size_t i = 0; i < TAKEN && l->socket != NULL && cop_sockets_receive(l->socket, &message); i++) {
+		take(l, &message, now);
+		cop_sockets_release(&message);
+	}
+}
+
+/* ---- the turn ---- */
+
+static void tap(void *context, const void *data, size_t length, uint64_t first, uint64_t count)
+{
+	cop_replica_leader *l = context;
+	cop_replica_log_put(&l->log, data, length, first, count);
+}
+
+void cop_replica_leader_begin(cop_replica_leader *l, uint64_t epoch)
+{
+	uint64_t next = cop_journaler_next(l->durable->journal);
+	l->leads = true;
+	l->epoch = epoch;
+	l->leader[0] = l->leader_requests[0] = '\0';
+	l->state_next = next + l->durable->config->replica_compare;
+	cop_replica_log_fini(&l->log);
+	cop_replica_log_init(&l->log, cop_journaler_written(l->durable->journal) + 1, NEAR_BYTES);
+	cop_journaler_set_tap(l->durable->journal, tap, l);
+}
+
+void cop_replica_leader_end(cop_replica_leader *l)
+{
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
+		if (l->peer[i].there && l->socket != NULL)
+			refuse(l, &l->peer[i], "this instance leads no longer");
+		forget_peer(&l->peer[i]);
+	}
+	if (l->leads && l->durable->journal != NULL)
+		cop_journaler_set_tap(l->durable->journal, NULL, NULL);
+	l->leads = false;
+	cop_replica_log_fini(&l->log);
+}
+
+static void stream(cop_replica_leader *l, cop_replica_peer *peer)
+{
+	send_state(l, peer);
+	while (peer->next < l->log.next && peer->next >= cop_replica_log_first(&l->log) &&
+	        peer->sent - peer->taken < WINDOW) {
+		uint64_t before = peer->next;
+		cop_bytes_clear(&l->body);
+		uint64_t count = cop_replica_log_take(&l->log, peer->next, COP_REPLICA_PART_BYTES, &l->body);
+		if (l->body.err != COP_OK || count == 0)
+			return;
+		send_records(l, peer, count, &l->body);
+		if (peer->next == before)
+			return; /* its queue is full */
+		send_state(l, peer);
+	}
+}
+
+static void compare(cop_replica_leader *l)
+{
+	uint32_t every = l->durable->config->replica_compare;
+	if (l->log.next - 1 < l->state_next || l->log.next != cop_journaler_next(l->durable->journal))
+		return;
+	l->state_next = l->log.next - 1 + every;
+	bool any = false;
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++)
+		any |= l->peer[i].there && l->peer[i].stage == COP_REPLICA_STREAMING;
+	if (!any)
+		return;
+	cop_bytes_clear(&l->body);
+	cop_replica_state_put(&l->durable->models, &l->work, &l->body);
+	if (l->body.err == COP_OK)
+		cop_replica_log_put_state(&l->log, &l->body);
+}
+
+static void beat(cop_replica_leader *l, double now)
+{
+	const cop_replica_message m = {
+		.kind = COP_REPLICA_BEAT,
+		.epoch = l->epoch,
+		.next = l->log.next,
+		.time = l->durable->time,
+		.requests = cop_replica_message_text(l->requests),
+	};
+	if (now < l->next_beat)
+		return;
+	l->next_beat = now + BEAT_SECONDS;
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
+		cop_replica_peer *peer = &l->peer[i];
+		if (peer->there && now - peer->heard > LOST_SECONDS && !peer->source.job.started)
+			drop(l, peer, "it says nothing");
+		else if (peer->there)
+			(void)send_to(l, peer, &m, NULL);
+	}
+}
+
+/* Under `replica`: whether followers are too few, or too far behind, for the answers that wait. */
+static void watch_held(cop_replica_leader *l, double now)
+{
+	const cop_config *config = l->durable->config;
+	if (config->journal_sync != COP_SYNC_REPLICA)
+		return;
+	uint64_t held = cop_replica_leader_held(l, config->replica_followers, config->replica_hold);
+	cop_journaler_set_held(l->durable->journal, held);
+	bool waits = cop_journaler_committed(l->durable->journal) + 1 < l->log.next;
+	if (!waits && l->short_since < 0.0)
+		cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_held", "sequence=%" PRIu64, held);
+	if (!waits)
+		l->short_since = 0.0;
+	else if (l->short_since == 0.0)
+		l->short_since = now;
+	else if (l->short_since > 0.0 && now - l->short_since > SHORT_SECONDS) {
+		cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_short",
+		        "followers=%" PRIu32 " held=%" PRIu64 " next=%" PRIu64
+		        " reason=\"answers wait for followers that have their records\"",
+		        config->replica_followers, held, l->log.next);
+		l->short_since = -1.0; /* told */
+	}
+}
+
+bool cop_replica_leader_send(cop_replica_leader *l, double now)
+{
+	bool busy = false;
+	if (!l->leads)
+		return false;
+	compare(l);
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
+		cop_replica_peer *peer = &l->peer[i];
+		if (!peer->there)
+			continue;
+		busy |= turn_source(l, peer);
+		if (peer->there && peer->stage == COP_REPLICA_STREAMING && !peer->source.job.started)
+			stream(l, peer);
+	}
+	beat(l, now);
+	watch_held(l, now);
+	return busy;
+}
+
+uint64_t cop_replica_leader_held(const cop_replica_leader *l, uint32_t followers, cop_config_hold hold)
+{
+	uint64_t have[COP_CONFIG_FOLLOWERS] = { 0 }; /* falling */
+	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
+		const cop_replica_peer *peer = &l->peer[i];
+		uint64_t is = hold == COP_HOLD_DISK ? peer->synced : peer->has;
+		for (size_t j = 0; peer->there && j < COP_CONFIG_FOLLOWERS; j++)
+			if (is > have[j]) {
+				uint64_t was = have[j];
+				have[j] = is;
+				is = was;
+			}
+	}
+	return have[followers - 1];
+}
