@@ -113,6 +113,9 @@ cop_err cop_forget_server_order(cop_server *server, const cop_model_slot *model,
 		cop_forget_body_order(&server->forgetting, a.order, &a.seq, out);
 		return COP_OK;
 	}
+	if (server->replica.enabled)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "forget: the journals of this group's followers would keep it; expected no section replica");
 	cop_forget_order order = { .by_id = a.id.kind != 0, .whom = a.id.kind != 0 ? a.id : a.unit };
 	if (model != NULL)
 		(void)snprintf(order.model, sizeof order.model, "%s", model->name);

@@ -83,7 +83,8 @@ cop_err cop_server_open(
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can report that the rest is on its way */
 	server->report = (cop_report){ durable, &server->serving, &server->refits, .forgetting = &server->forgetting,
-		.past = &server->past, .http = server->http, .born = born, .started = started };
+		.replica = &server->replica, .past = &server->past, .http = server->http, .born = born,
+		.started = started };
 	if (err == COP_OK)
 		err = cop_replica_settle(durable, diag);
 	if (err == COP_OK)
@@ -245,7 +246,8 @@ static void take_timers(cop_server *server)
 	if (server->reload_due)
 		reload(server);
 	cop_slot_bin_turn(&server->bin);
-	cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
+	if (!server->replica.enabled)
+		cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
 	server->behind = !server->durable.follows && cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);
 	if (!server->durable.follows)

@@ -150,9 +150,9 @@ typedef struct cop_config {
 	cop_config_hold replica_hold;
 	uint32_t replica_compare; /* records between comparisons of the state */
 	bool journal_given, http_given, api_given, curve_given, replica_given; /* the file has such a section */
-	size_t model_count;                                     /* >= 1 */
-	cop_config_model *models;                               /* in the file's order, names unique */
-	cop_live_changes live;                                  /* that are in it, owned */
+	size_t model_count;                                                    /* >= 1 */
+	cop_config_model *models;                                              /* in the file's order, names unique */
+	cop_live_changes live;                                                 /* that are in it, owned */
 } cop_config;
 
 /* Whether an address ADDRESS:PORT of the section api cannot be reached from another machine. */

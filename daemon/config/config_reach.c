@@ -9,7 +9,7 @@ static const struct {
 	const char *option;
 	size_t offset;
 	bool bind;
-	bool takes;          /* contexts or feedback */
+	bool takes; /* contexts or feedback */
 	const char *section;
 } socket_lists[] = {
 	{ "requests", offsetof(cop_config, requests), true, true, "sockets" },
@@ -59,8 +59,7 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 		for (size_t j = 0; j < list->count && socket_lists[i].bind; j++)
 			if (bound_before(config, i, j, list->items[j]) > 0)
 				cop_config_complain(reading, line_of(root, i), socket_lists[i].option,
-				        "\"%s\" is bound already, expected each endpoint once",
-				        list->items[j]);
+				        "\"%s\" is bound already, expected each endpoint once", list->items[j]);
 	}
 	for (size_t i = 0; i < config->admin.count; i++)
 		if (strchr("@*", config->admin.items[i][strlen("ipc://")]) != NULL &&

@@ -29,8 +29,8 @@ struct cop_journaler {
 	cop_bytes models; /* that the settings' model set is of */
 	uint64_t interval_ns;
 	cop_journal_writer *writer;
-	cop_bytes batch;       /* records put and not yet written */
-	cop_bytes *copy;       /* of whoever listens; NULL: nobody */
+	cop_bytes batch; /* records put and not yet written */
+	cop_bytes *copy; /* of whoever listens; NULL: nobody */
 	cop_journaler_tap *tap;
 	void *tap_context;
 	uint64_t held;         /* under COP_SYNC_REPLICA: the last record that followers have */

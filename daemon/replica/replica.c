@@ -29,8 +29,8 @@ static void take_name(cop_replica *r)
 		(void)snprintf(r->name, sizeof r->name, "unnamed");
 }
 
-cop_err cop_replica_open(cop_replica *r, cop_durability *durable, cop_sockets *sockets, const cop_replica_hooks *hooks,
-        cop_diag *diag)
+cop_err cop_replica_open(
+        cop_replica *r, cop_durability *durable, cop_sockets *sockets, const cop_replica_hooks *hooks, cop_diag *diag)
 {
 	const char *kernel = cop_kernel_best()->name;
 	*r = (cop_replica){ .enabled = durable->config->replica_given, .durable = durable };

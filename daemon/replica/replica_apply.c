@@ -118,7 +118,8 @@ static verdict check_promotion(cop_replica_follower *f, const cop_journal_record
 		f->copy.number = record.count;
 		f->copy.offset = 0;
 	}
-	(void)snprintf(reason, sizeof reason, "challenger %" PRIu64 " of model %s is not here yet", record.count, model);
+	(void)snprintf(
+	        reason, sizeof reason, "challenger %" PRIu64 " of model %s is not here yet", record.count, model);
 	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, NULL, reason);
 	return WAITS;
 }
@@ -141,8 +142,8 @@ static verdict apply(cop_replica_follower *f, const cop_journal_record *raw)
 	cop_err err = cop_recovery_apply(&f->recovery, &durable->models, raw);
 	if (err != COP_OK) {
 		cop_diag_text(&f->recovery.why, why, sizeof why);
-		(void)snprintf(reason, sizeof reason, "the record does not fit: %s",
-		        why[0] != '\0' ? why : cop_err_text(err));
+		(void)snprintf(
+		        reason, sizeof reason, "the record does not fit: %s", why[0] != '\0' ? why : cop_err_text(err));
 		return stop(f, "replica_unfit", reason);
 	}
 	(void)cop_journaler_append(durable->journal, raw->body - COP_JOURNAL_FRAME_HEAD, length, 1);
@@ -176,7 +177,7 @@ static bool take_records(cop_replica_follower *f, cop_replica_item *item, size_t
 	const uint8_t *data = zmq_msg_data(frame);
 	size_t length = zmq_msg_size(frame), need;
 	cop_journal_record raw;
-	while (item->at < length && *budget > 0) {
+	while (item->at<length && * budget> 0) {
 		if (cop_journal_segment_frame_parse(data + item->at, length - item->at, &raw, &need) != COP_OK ||
 		        raw.type == COP_JOURNAL_MARK) {
 			cop_replica_apply_set_state(

@@ -14,6 +14,7 @@
 #include "base/file_atomic.h"
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
+#include "store/journal_reader.h"
 #include "store/state_dir.h"
 
 #define TEMPORARY COP_STATE_DIR_REPLICA ".tmp"
@@ -139,6 +140,34 @@ static bool is_state(const char *name)
 	return checkpoint || strcmp(name, COP_STATE_DIR_JOURNAL) == 0 || strcmp(name, COP_STATE_DIR_CHALLENGERS) == 0;
 }
 
+/* Whether there is nothing to keep: no checkpoint, no challenger, and no record in the journal. Then the journal's files,
+ * which are segments without a record, are removed. */
+static bool drop_empty(const char *state_dir)
+{
+	char folder[PATH], name[COP_JOURNAL_NAME_ROOM];
+	uint64_t *all = NULL;
+	size_t count = 0, segments = 0;
+	cop_journal_file *files = NULL;
+	cop_journal_reader *reader = NULL;
+	cop_journal_record record;
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, state_dir);
+	bool empty = cop_checkpoint_list(state_dir, COP_STATE_DIR_CHECKPOINT, &all, &count, NULL) == COP_OK &&
+	             count == 0 && cop_journal_list(folder, &files, &segments, NULL) == COP_OK && segments == 1 &&
+	             cop_journal_reader_open(folder, 0, false, &reader, NULL) == COP_OK &&
+	             cop_journal_next(reader, &record, NULL) == COP_EEND;
+	cop_journal_reader_close(reader);
+	cop_mem_free(all);
+	if (empty) {
+		char *path = NULL;
+		cop_journal_name(files[0].base, files[0].compressed, name);
+		path = cop_journal_path(folder, name);
+		empty = path != NULL && unlink(path) == 0 && rmdir(folder) == 0;
+		cop_mem_free(path);
+	}
+	cop_mem_free(files);
+	return empty;
+}
+
 static cop_err make_aside(const cop_replica_copy *copy, char *to, size_t room, cop_diag *diag)
 {
 	for (unsigned i = 1; i <= ASIDES; i++) {
@@ -156,6 +185,7 @@ static cop_err move_aside(const cop_replica_copy *copy, char *to, size_t room, c
 	char from[PATH], aside[2 * PATH];
 	cop_err err = COP_OK;
 	to[0] = '\0';
+	(void)drop_empty(copy->state_dir);
 	DIR *folder = opendir(copy->state_dir);
 	if (folder == NULL)
 		return refused(copy->state_dir, "cannot be read", diag);

@@ -22,7 +22,8 @@
 
 const char *cop_replica_follower_state_text(cop_replica_state state)
 {
-	static const char *const texts[COP_REPLICA_STATES] = { "seeking", "following", "waiting", "fetching", "stopped" };
+	static const char *const texts[COP_REPLICA_STATES] = { "seeking", "following", "waiting", "fetching",
+		"stopped" };
 	return texts[state];
 }
 
@@ -155,8 +156,8 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 		return;
 	if (!cop_replica_models_fit(f->durable->config, zmq_msg_data(models), zmq_msg_size(models), why, sizeof why) &&
 	        (f->hooks.reload(f->hooks.context) != COP_OK ||
-	                !cop_replica_models_fit(f->durable->config, zmq_msg_data(models), zmq_msg_size(models), why,
-	                        sizeof why))) {
+	                !cop_replica_models_fit(
+	                        f->durable->config, zmq_msg_data(models), zmq_msg_size(models), why, sizeof why))) {
 		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_models_differ", why);
 		seek(f, now, PAUSE_SECONDS);
 		return;
@@ -170,8 +171,9 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	f->reason[0] = '\0';
 	f->taken = 0;
 	f->state = m->next == 0 ? COP_REPLICA_FETCHING : COP_REPLICA_FOLLOWING;
-	cop_log_line(f->durable->log, COP_LOG_NOTICE, "replica_follows", "leader=\"%s\" epoch=%" PRIu64 " next=%" PRIu64 " from=%s",
-	        f->leader, f->epoch, f->next, m->next == 0 ? "checkpoint" : "records");
+	cop_log_line(f->durable->log, COP_LOG_NOTICE, "replica_follows",
+	        "leader=\"%s\" epoch=%" PRIu64 " next=%" PRIu64 " from=%s", f->leader, f->epoch, f->next,
+	        m->next == 0 ? "checkpoint" : "records");
 	if (f->state != COP_REPLICA_FETCHING)
 		return;
 	cop_replica_apply_drop(f);

@@ -43,7 +43,7 @@ typedef struct cop_replica_follower {
 	cop_durability *durable; /* kept */
 	cop_sockets *sockets;    /* kept */
 	cop_replica_hooks hooks;
-	const char *name, *kernel; /* kept */
+	const char *name, *kernel;  /* kept */
 	cop_replica_counts *counts; /* kept */
 	bool follows;
 	cop_replica_state state;
@@ -67,7 +67,7 @@ typedef struct cop_replica_follower {
 		uint64_t written, synced, applied, taken;
 	} told; /* to the leader */
 	double next_have, next_look, next_ask;
-	bool again;           /* this process is to begin anew, with the checkpoint that waits */
+	bool again; /* this process is to begin anew, with the checkpoint that waits */
 	cop_bytes head, body, work;
 } cop_replica_follower;
 

@@ -26,8 +26,8 @@ static void list_requests(cop_replica_leader *l)
 	const cop_config_list *list = &l->durable->config->requests;
 	size_t used = 0;
 	for (size_t i = 0; i < list->count && used < sizeof l->requests; i++)
-		used += (size_t)snprintf(l->requests + used, sizeof l->requests - used, "%s%s", i == 0 ? "" : " ",
-		        list->items[i]);
+		used += (size_t)snprintf(
+		        l->requests + used, sizeof l->requests - used, "%s%s", i == 0 ? "" : " ", list->items[i]);
 }
 
 cop_err cop_replica_leader_open(cop_replica_leader *l, cop_diag *diag)
@@ -64,8 +64,8 @@ void cop_replica_leader_close(cop_replica_leader *l)
 /* ---- sending ---- */
 
 /* body: NULL: the kind has none. False: it did not get away. */
-static bool send_to(cop_replica_leader *l, const cop_replica_peer *peer, const cop_replica_message *m,
-        const cop_bytes *body)
+static bool send_to(
+        cop_replica_leader *l, const cop_replica_peer *peer, const cop_replica_message *m, const cop_bytes *body)
 {
 	cop_bytes_clear(&l->head);
 	cop_replica_message_put(&l->head, m);

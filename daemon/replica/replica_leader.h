@@ -42,12 +42,12 @@ typedef struct cop_replica_peer {
 } cop_replica_peer;
 
 typedef struct cop_replica_counts {
-	uint64_t joins, refused, lost;        /* followers */
-	uint64_t records, bytes;              /* sent, or taken */
-	uint64_t far_records;                 /* of those sent, out of files */
-	uint64_t checkpoints, files;          /* begun to be sent, or taken */
-	uint64_t compared, differed;          /* states */
-	uint64_t connects;                    /* of a follower */
+	uint64_t joins, refused, lost; /* followers */
+	uint64_t records, bytes;       /* sent, or taken */
+	uint64_t far_records;          /* of those sent, out of files */
+	uint64_t checkpoints, files;   /* begun to be sent, or taken */
+	uint64_t compared, differed;   /* states */
+	uint64_t connects;             /* of a follower */
 } cop_replica_counts;
 
 typedef struct cop_replica_leader {
@@ -64,7 +64,7 @@ typedef struct cop_replica_leader {
 	char leader[COP_CONFIG_ENDPOINT + 1];       /* while another one leads: its link, where it is known, */
 	char leader_requests[COP_REPLICA_REQUESTS]; /* and requests */
 	double next_beat;
-	double short_since; /* monotonic seconds: answers wait for followers; 0: they do not */
+	double short_since;  /* monotonic seconds: answers wait for followers; 0: they do not */
 	uint64_t state_next; /* record at which the state is to be compared next */
 	cop_bytes head, body, work;
 	cop_replica_counts *counts; /* kept */

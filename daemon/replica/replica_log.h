@@ -12,7 +12,7 @@
 typedef struct cop_replica_batch cop_replica_batch;
 
 typedef struct cop_replica_log {
-	cop_replica_batch **ring; /* in order */
+	cop_replica_batch **ring;  /* in order */
 	size_t room, begin, count; /* batches; room: a power of two, or 0 */
 	size_t bytes, most;
 	uint64_t next; /* sequence number of the record to come */

@@ -69,8 +69,7 @@ void cop_replica_message_put(cop_bytes *out, const cop_replica_message *message)
 		else if (keys[i].form == NUMBER)
 			cop_wire_put_key_double(out, keys[i].name, *(const double *)field);
 		else
-			cop_wire_put_key_string(
-			        out, keys[i].name, text->text == NULL ? "" : text->text, text->length);
+			cop_wire_put_key_string(out, keys[i].name, text->text == NULL ? "" : text->text, text->length);
 	}
 	cop_wire_put_map_close(out, map);
 }

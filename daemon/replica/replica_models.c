@@ -63,7 +63,8 @@ bool cop_replica_models_fit(const cop_config *config, const void *set, size_t le
 	(void)cop_model_set_put(config, NULL, &mine);
 	cop_bytes_put(&theirs, set, length);
 	bool fit = mine.err == COP_OK && theirs.err == COP_OK &&
-	           within(mine.data, mine.length, &theirs, true, why, room) && within(set, length, &mine, false, why, room);
+	           within(mine.data, mine.length, &theirs, true, why, room) &&
+	           within(set, length, &mine, false, why, room);
 	cop_bytes_fini(&mine);
 	cop_bytes_fini(&theirs);
 	return fit;

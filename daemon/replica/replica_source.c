@@ -130,9 +130,8 @@ static cop_err read_part(cop_replica_source *s)
 	cop_bytes_reserve(&s->out, COP_REPLICA_PART_BYTES);
 	if (s->out.err != COP_OK)
 		return s->out.err;
-	ssize_t got = fstat(s->file, &is) == 0
-	                      ? pread(s->file, s->out.data, COP_REPLICA_PART_BYTES, (off_t)s->offset)
-	                      : -1;
+	ssize_t got =
+	        fstat(s->file, &is) == 0 ? pread(s->file, s->out.data, COP_REPLICA_PART_BYTES, (off_t)s->offset) : -1;
 	if (got < 0) {
 		cop_diag_message(&s->why, "cannot be read: %s", strerror(errno));
 		return COP_EIO;

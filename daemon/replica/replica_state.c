@@ -52,7 +52,8 @@ static bool next(cop_wire_cursor *cursor, size_t *left, const char **name, size_
 		return false;
 	--*left;
 	return cop_wire_cursor_array(cursor, &two) == COP_OK && two == 2 &&
-	       cop_wire_cursor_string(cursor, name, length) == COP_OK && cop_wire_cursor_unsigned(cursor, crc) == COP_OK;
+	       cop_wire_cursor_string(cursor, name, length) == COP_OK &&
+	       cop_wire_cursor_unsigned(cursor, crc) == COP_OK;
 }
 
 bool cop_replica_state_equal(

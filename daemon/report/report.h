@@ -6,14 +6,16 @@
 #include "daemon/common/http.h"
 #include "daemon/durable/forgetting.h"
 #include "daemon/refit/refits.h"
+#include "daemon/replica/replica.h"
 #include "daemon/report/past_desk.h"
 #include "daemon/serve/serving.h"
 
 typedef struct cop_report {
-	const cop_durability *durable; /* kept, as are the next three */
+	const cop_durability *durable; /* kept, as are the next four */
 	const cop_serving *serving;
 	const cop_refits *refits;
 	const cop_forgetting *forgetting;
+	const cop_replica *replica;
 	cop_http *http;     /* NULL: off */
 	const cop_api *api; /* NULL: off */
 	const cop_past_desk *past;

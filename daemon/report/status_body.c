@@ -15,6 +15,7 @@
 #include "daemon/refit/refit_body.h"
 #include "daemon/report/counter_tables.h"
 #include "daemon/report/forget_body.h"
+#include "daemon/report/replica_body.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -270,6 +271,7 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	put_journal(report, out);
 	put_checkpoint(&report->durable->checkpoint, out);
 	cop_forget_body_status(report->forgetting, out);
+	cop_replica_body_status(report->replica, out);
 	if (report->durable->clock.ahead > 0.0)
 		cop_wire_put_key_double(out, "clock_ahead", report->durable->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(report->durable->log));

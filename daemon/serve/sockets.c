@@ -87,8 +87,8 @@ static bool is_encrypted(const cop_sockets *s, const char *endpoint)
 }
 
 /* bound: the endpoint as ZeroMQ has it then. */
-static cop_err bind_socket(cop_sockets *s, const char *option, void *socket, const char *endpoint, char bound[256],
-        cop_diag *diag)
+static cop_err bind_socket(
+        cop_sockets *s, const char *option, void *socket, const char *endpoint, char bound[256], cop_diag *diag)
 {
 	size_t size = 256;
 	cop_err err = cop_ipc_file_clear(endpoint, diag);
