@@ -151,9 +151,9 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
-		bool fits = rule->kind == COP_KIND_LISTENERS
-		                    ? host_and_port(value->text, false)
-		                    : endpoint_fits(value->text, rule->kind == COP_KIND_BIND, reading->folder != NULL);
+		bool fits = rule->kind == COP_KIND_LISTENERS ? host_and_port(value->text, false)
+		                                             : endpoint_fits(value->text, rule->kind == COP_KIND_BIND,
+		                                                       strcmp(reading->source, "journal") != 0);
 		if (!fits) {
 			complain_value(reading, value->line, rule, value->text);
 			continue;

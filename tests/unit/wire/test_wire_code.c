@@ -9,8 +9,8 @@ static void test_code_texts_are_the_protocols(void **state)
 {
 	(void)state;
 	static const char *const texts[] = { "bad_request", "bad_features", "bad_loss", "unknown_model", "unknown_verb",
-		"too_large", "busy", "not_durable", "forbidden", "internal", "apprentice", "unknown_decision",
-		"behind", "not_leader" };
+		"too_large", "busy", "not_durable", "forbidden", "internal", "apprentice", "unknown_decision", "behind",
+		"not_leader" };
 	assert_int_equal(COP_WIRE_CODE_COUNT, 15);
 	for (unsigned i = 0; i < 14; i++) {
 		cop_wire_code code;
