@@ -171,9 +171,9 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	f->reason[0] = '\0';
 	f->taken = 0;
 	f->state = m->next == 0 ? COP_REPLICA_FETCHING : COP_REPLICA_FOLLOWING;
+	const char *from = m->next == 0 ? "checkpoint" : "records";
 	cop_log_line(f->durable->log, COP_LOG_NOTICE, "replica_follows",
-	        "leader=\"%s\" epoch=%" PRIu64 " next=%" PRIu64 " from=%s", f->leader, f->epoch, f->next,
-	        m->next == 0 ? "checkpoint" : "records");
+	        "leader=\"%s\" epoch=%" PRIu64 " next=%" PRIu64 " from=%s", f->leader, f->epoch, f->next, from);
 	if (f->state != COP_REPLICA_FETCHING)
 		return;
 	cop_replica_apply_drop(f);

@@ -110,9 +110,9 @@ static void welcome(cop_replica_leader *l, cop_replica_peer *peer, uint64_t next
 	cop_bytes_clear(&l->body);
 	(void)cop_model_set_put(l->durable->config, NULL, &l->body);
 	(void)send_to(l, peer, &m, &l->body);
+	const char *from = next == 0 ? "checkpoint" : "records";
 	cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_joined",
-	        "name=\"%s\" next=%" PRIu64 " from=%s program=%s", peer->name, peer->joined_next,
-	        next == 0 ? "checkpoint" : "records", peer->program);
+	        "name=\"%s\" next=%" PRIu64 " from=%s program=%s", peer->name, peer->joined_next, from, peer->program);
 }
 
 static void send_records(cop_replica_leader *l, cop_replica_peer *peer, uint64_t count, const cop_bytes *records)

@@ -50,7 +50,9 @@ def pages():
 
 
 def test_metrics_every_family_is_documented_with_type_and_labels(daemon, pages):
-    daemon(pages.section + model())
+    one = daemon(start=False)
+    one.write_config(pages.section + section("replica", {"listen": one.ipc("link")}) + model())
+    one.start()
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", DOCUMENT.read_text(), re.M)
     assert {name: kind for name, kind, _ in rows} == pages.families()
     labels = {name: set(re.findall(r"`(\w+)`", text)) for name, _, text in rows}
