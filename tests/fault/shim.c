@@ -4,7 +4,11 @@
  * COPPICE_FAULT names a file of sizeof(control) bytes that the test and the process map together, so that a fault
  * begins and ends while the process runs. Calls of the chosen kinds on files whose path contains `path` are counted; of
  * these the calls nth, nth + 1, … nth + times - 1 fail with errno `code`, or, if `code` is 0, kill the process. A write
- * that fails or kills has written the first half. Without the variable every call passes. Any thread. */
+ * that fails or kills has written the first half. Without the variable every call passes. Any thread.
+ *
+ * What the calls do to files and names is recorded as well (disk_log.h), for machine kills. */
+#include "disk_log.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,14 +154,20 @@ static mode_t mode_of(int flags, va_list arguments)
 	return (flags & O_CREAT) != 0 ? (mode_t)va_arg(arguments, unsigned) : 0;
 }
 
-int open(const char *path, int flags, ...)
+/* A file is made or emptied by its name, or just opened. */
+static int opened(__typeof__(openat) *real, int folder, const char *path, int flags, mode_t mode)
 {
-	REAL(open)
-	va_list arguments;
-	va_start(arguments, flags);
-	mode_t mode = mode_of(flags, arguments);
-	va_end(arguments);
-	return path_fails(OPEN, path) ? -1 : real(path, flags, mode);
+	if ((flags & (O_CREAT | O_TRUNC)) == 0)
+		return real(folder, path, flags, mode);
+	disk_log_begin();
+	bool there = disk_log_has(folder, path);
+	int fd = real(folder, path, flags, mode);
+	if (fd >= 0 && !there)
+		disk_log_made(folder, path);
+	else if (fd >= 0 && (flags & O_TRUNC) != 0)
+		disk_log_length(fd);
+	disk_log_end();
+	return fd;
 }
 
 int openat(int folder, const char *path, int flags, ...)
@@ -167,32 +177,77 @@ int openat(int folder, const char *path, int flags, ...)
 	va_start(arguments, flags);
 	mode_t mode = mode_of(flags, arguments);
 	va_end(arguments);
-	return at_fails(OPEN, folder, path) ? -1 : real(folder, path, flags, mode);
+	return at_fails(OPEN, folder, path) ? -1 : opened(real, folder, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+	static __typeof__(openat) *real;
+	if (real == NULL) {
+		void *symbol = dlsym(RTLD_NEXT, "openat");
+		memcpy(&real, &symbol, sizeof real);
+	}
+	va_list arguments;
+	va_start(arguments, flags);
+	mode_t mode = mode_of(flags, arguments);
+	va_end(arguments);
+	return path_fails(OPEN, path) ? -1 : opened(real, AT_FDCWD, path, flags, mode);
+}
+
+/* At the file's own place. */
+static ssize_t put(int fd, const void *data, size_t length)
+{
+	REAL(write)
+	if (!disk_log_takes(fd))
+		return real(fd, data, length);
+	disk_log_begin();
+	ssize_t n = real(fd, data, length);
+	if (n > 0) {
+		int code = errno;
+		off_t end = lseek(fd, 0, SEEK_CUR);
+		errno = code;
+		disk_log_wrote(fd, end - n, &(struct iovec){ (void *)(uintptr_t)data, length }, 1, n);
+	}
+	disk_log_end();
+	return n;
 }
 
 ssize_t write(int fd, const void *data, size_t length)
 {
-	REAL(write)
 	if (!fd_strikes(WRITE, fd))
-		return real(fd, data, length);
-	(void)!real(fd, data, length / 2);
+		return put(fd, data, length);
+	(void)!put(fd, data, length / 2);
 	return fails() ? -1 : 0;
+}
+
+static ssize_t put_parts(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	REAL(pwritev)
+	disk_log_begin();
+	ssize_t n = real(fd, parts, count, offset);
+	disk_log_wrote(fd, offset, parts, count, n);
+	disk_log_end();
+	return n;
 }
 
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	REAL(pwritev)
 	if (!fd_strikes(WRITE, fd))
-		return real(fd, parts, count, offset);
+		return put_parts(fd, parts, count, offset);
 	struct iovec half = count > 0 ? parts[count - 1] : (struct iovec){ 0 };
 	off_t before = 0;
 	for (int i = 0; i + 1 < count; i++)
 		before += (off_t)parts[i].iov_len;
 	if (before > 0)
-		(void)!real(fd, parts, count - 1, offset);
+		(void)!put_parts(fd, parts, count - 1, offset);
 	half.iov_len /= 2;
-	(void)!real(fd, &half, 1, offset + before);
+	(void)!put_parts(fd, &half, 1, offset + before);
 	return fails() ? -1 : 0;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t length, off_t offset)
+{
+	return pwritev(fd, &(struct iovec){ (void *)(uintptr_t)data, length }, 1, offset);
 }
 
 ssize_t read(int fd, void *data, size_t length)
@@ -238,7 +293,8 @@ static void lose(int fd)
 	(void)pthread_mutex_unlock(&synced_lock);
 	for (; from < status.st_size; from += (off_t)sizeof zeros) {
 		off_t left = status.st_size - from;
-		(void)!pwrite(fd, zeros, left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros, from);
+		size_t length = left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros;
+		(void)!put_parts(fd, &(struct iovec){ (void *)(uintptr_t)zeros, length }, 1, from);
 	}
 }
 
@@ -251,64 +307,117 @@ static bool sync_fails(int fd)
 	return fails();
 }
 
-int fsync(int fd)
+static int synced_by(__typeof__(fsync) *real, int fd)
 {
-	REAL(fsync)
 	if (sync_fails(fd))
 		return -1;
 	note_synced(fd);
-	return real(fd);
+	uint64_t number = disk_log_syncing(fd);
+	int status = real(fd);
+	if (status == 0)
+		disk_log_synced(fd, number);
+	return status;
+}
+
+int fsync(int fd)
+{
+	REAL(fsync)
+	return synced_by(real, fd);
 }
 
 int fdatasync(int fd)
 {
 	REAL(fdatasync)
-	if (sync_fails(fd))
-		return -1;
-	note_synced(fd);
-	return real(fd);
+	return synced_by(real, fd);
+}
+
+static int renamed(int from_folder, const char *from, int to_folder, const char *to)
+{
+	REAL(renameat)
+	disk_log_begin();
+	int status = real(from_folder, from, to_folder, to);
+	if (status == 0)
+		disk_log_renamed(from_folder, from, to_folder, to);
+	disk_log_end();
+	return status;
 }
 
 int rename(const char *from, const char *to)
 {
-	REAL(rename)
-	return path_fails(RENAME, from) ? -1 : real(from, to);
+	return path_fails(RENAME, from) ? -1 : renamed(AT_FDCWD, from, AT_FDCWD, to);
 }
 
 int renameat(int from_folder, const char *from, int to_folder, const char *to)
 {
-	REAL(renameat)
-	return at_fails(RENAME, from_folder, from) ? -1 : real(from_folder, from, to_folder, to);
+	return at_fails(RENAME, from_folder, from) ? -1 : renamed(from_folder, from, to_folder, to);
+}
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
+{
+	REAL(linkat)
+	disk_log_begin();
+	int status = real(from_folder, from, to_folder, to, flags);
+	if (status == 0)
+		disk_log_linked(to_folder, to);
+	disk_log_end();
+	return status;
 }
 
 int ftruncate(int fd, off_t length)
 {
 	REAL(ftruncate)
-	return fd_fails(CUT, fd) ? -1 : real(fd, length);
+	if (fd_fails(CUT, fd))
+		return -1;
+	disk_log_begin();
+	int status = real(fd, length);
+	if (status == 0)
+		disk_log_length(fd);
+	disk_log_end();
+	return status;
 }
 
-int unlink(const char *path)
+static int removed(int folder, const char *path, int flags)
 {
-	REAL(unlink)
-	return path_fails(REMOVE, path) ? -1 : real(path);
+	REAL(unlinkat)
+	disk_log_begin();
+	int status = real(folder, path, flags);
+	if (status == 0)
+		disk_log_removed(folder, path);
+	disk_log_end();
+	return status;
 }
+
+int unlink(const char *path) { return path_fails(REMOVE, path) ? -1 : removed(AT_FDCWD, path, 0); }
 
 int unlinkat(int folder, const char *path, int flags)
 {
-	REAL(unlinkat)
-	return at_fails(REMOVE, folder, path) ? -1 : real(folder, path, flags);
+	return at_fails(REMOVE, folder, path) ? -1 : removed(folder, path, flags);
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t length)
 {
 	REAL(fallocate)
-	return fd_fails(RESERVE, fd) ? -1 : real(fd, mode, offset, length);
+	if (fd_fails(RESERVE, fd))
+		return -1;
+	disk_log_begin();
+	int status = real(fd, mode, offset, length);
+	if (status == 0 && mode == 0)
+		disk_log_length(fd);
+	disk_log_end();
+	return status;
 }
 
 int mkdir(const char *path, mode_t mode)
 {
 	REAL(mkdir)
-	return path_fails(FOLDER, path) ? -1 : real(path, mode);
+	if (path_fails(FOLDER, path))
+		return -1;
+	disk_log_begin();
+	int status = real(path, mode);
+	if (status == 0)
+		disk_log_made(AT_FDCWD, path);
+	disk_log_end();
+	return status;
 }
 
 void *aligned_alloc(size_t alignment, size_t length)
@@ -334,3 +443,14 @@ int clock_gettime(clockid_t clock, struct timespec *out)
 	}
 	return status;
 }
+
+/* The names that programs have who were built for large files everywhere: python, for one. */
+#if defined(__GLIBC__) && defined(__LP64__)
+#define AS(name) __attribute__((alias(#name)))
+int open64(const char *path, int flags, ...) AS(open);
+int openat64(int folder, const char *path, int flags, ...) AS(openat);
+ssize_t pwrite64(int fd, const void *data, size_t length, off64_t offset) AS(pwrite);
+ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) AS(pwritev);
+int ftruncate64(int fd, off64_t length) AS(ftruncate);
+int fallocate64(int fd, int mode, off64_t offset, off64_t length) AS(fallocate);
+#endif
