@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
 #include "store/state_dir.h"
@@ -46,7 +47,7 @@ cop_err cop_challenger_write(
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err != COP_OK)
 		return err;
-	if (mkdir(at.folder, 0750) != 0 && errno != EEXIST) {
+	if (cop_folder_make(at.folder, 0750) != COP_OK) {
 		cop_diag_of(diag, at.folder, "cannot make the folder: %s", strerror(errno));
 		return COP_EIO;
 	}

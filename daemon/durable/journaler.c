@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/thread.h"
 #include "daemon/common/clock.h"
@@ -463,7 +463,7 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 	cop_journal_writer *writer;
 	uint64_t next = cop_journaler_next(j);
 	(void)wait_for_sync(j, NULL);
-	if (mkdir(j->folder, 0750) != 0 && errno != EEXIST) {
+	if (cop_folder_make(j->folder, 0750) != COP_OK) {
 		cop_diag_of(diag, j->folder, "cannot make the journal's folder: %s", strerror(errno));
 		return COP_EIO;
 	}

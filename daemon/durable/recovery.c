@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "daemon/durable/promotion.h"
@@ -262,7 +262,7 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_model_table *set, const cop
 	recovery->time = mark->time;
 	recovery->applied = recovery->skipped = 0;
 	recovery->why = (cop_diag){ 0 };
-	if (mkdir(recovery->folder, 0750) != 0 && errno != EEXIST) {
+	if (cop_folder_make(recovery->folder, 0750) != COP_OK) {
 		cop_diag_of(diag, recovery->folder, "cannot make the journal's folder: %s", strerror(errno));
 		return COP_EIO;
 	}

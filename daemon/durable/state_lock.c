@@ -1,6 +1,7 @@
 /* Invariant: `folder` and `file` are -1 or locked. Names are compared with what is open by device and inode: a lock
  * belongs to the file, and a name may have come to stand for another one. */
 #include "daemon/durable/state_lock.h"
+#include "base/folder.h"
 #include "store/state_dir.h"
 
 #include <dirent.h>
@@ -76,11 +77,15 @@ static cop_err lock_file(cop_state_lock *lock, cop_diag *diag)
 	return taken(lock, diag);
 }
 
+/* The folder around one that was there already may be one that we may not read. */
 static cop_err make_folder(const cop_state_lock *lock, cop_diag *diag)
 {
-	if (mkdir(lock->path, 0750) == 0 || errno == EEXIST)
-		return COP_OK;
-	return refused(lock, "cannot make the state folder", diag);
+	bool made = mkdir(lock->path, 0750) == 0;
+	if (!made && errno != EEXIST)
+		return refused(lock, "cannot make the state folder", diag);
+	if (cop_folder_sync_parent(lock->path) != COP_OK && made)
+		return refused(lock, "cannot sync the folder that the state folder lies in", diag);
+	return COP_OK;
 }
 
 cop_err cop_state_lock_open(cop_state_lock *lock, cop_diag *diag)

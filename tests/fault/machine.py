@@ -205,9 +205,16 @@ class Disk:
                 self.inodes[a, b] = (Folder if stat.S_ISDIR(mode) else File)(mode=stat.S_IMODE(mode))
             node.change(self.when, {payload.decode(): self.inodes[a, b]})
 
+    def place(self, node, path):
+        """The same in a folder that was written anew."""
+        status = os.lstat(path)
+        self.inodes[status.st_dev, status.st_ino] = node
+        for name, inner in node.now().items() if isinstance(node, Folder) else ():
+            self.place(inner, path / name)
+
     def cut(self, rng, kind):
         whens = {0, *(change[0] for node in self.inodes.values() for change in node.changes)}
-        moment = {NOTHING: 0, UP_TO: rng.choice(sorted(whens))}.get(kind, self.when + 1)
+        moment = rng.choice(sorted(whens)) if kind == UP_TO else 0 if kind == NOTHING else self.when + 1
         cut = Cut(kind)
         _collect(self.root, "", cut.certain)
         cut.leave(self.root, "", lambda node: node.left(rng, kind, moment), {})
@@ -268,12 +275,26 @@ class Machine:
     def cut(self, rng, kind=None):
         """All processes were killed, and the power is cut; begins anew with what is left."""
         cut = self.played().cut(rng, kind or rng.choice(KINDS))
+        self._write(cut)
+        self.begin()
+        return cut
+
+    def resume(self):
+        """All processes were killed, and the power stayed: what was not durable is not. A call in which one died before
+        it was recorded is undone."""
+        disk = self.played()
+        cut = disk.cut(None, ALL)
+        self._write(cut)
+        self.record.write_bytes(b"")
+        disk.inodes, disk.syncing = {}, {}
+        disk.place(disk.root, self.root)
+        self.disk = disk
+
+    def _write(self, cut):
         shutil.rmtree(self.root)
         for path, data in cut.left.items():
             if data is None:
                 (self.root / path).mkdir()
             else:
                 (self.root / path).write_bytes(data)
-            (self.root / path).chmod(cut.modes[path] | stat.S_IRWXU)
-        self.begin()
-        return cut
+            (self.root / path).chmod(cut.modes[path])

@@ -237,6 +237,18 @@ def test_machine_goes_on_from_what_is_left(machine, fault):
     assert (machine.root / "a").read_bytes() == b"121"
 
 
+def test_process_that_dies_leaves_what_is_there_as_little_durable_as_it_was(machine, fault):
+    run(machine, fault, 'a = make("a", b"1"); os.fsync(a); os.fsync(folder); os.write(a, b"2"); make("b", b"3")')
+    (machine.root / "c").write_bytes(b"made in a call that was not recorded any more")
+    machine.resume()
+    assert {p.name: p.read_bytes() for p in machine.root.iterdir()} == {"a": b"12", "b": b"3", "old": b"old"}
+    assert only(machine.played(), NOTHING) == {"a": b"1", "old": b"old"}
+    disk = run(machine, fault, 'os.fsync(os.open("b", os.O_RDONLY)); os.rename("b", "c"); os.fsync(folder)')
+    assert only(disk, NOTHING) == {"a": b"1", "c": b"3", "old": b"old"}
+    disk = run(machine, fault, 'os.fsync(os.open("a", os.O_RDONLY))')
+    assert only(disk, NOTHING) == {"a": b"12", "c": b"3", "old": b"old"}
+
+
 def test_same_seed_leaves_the_same(machine, fault):
     disk = run(machine, fault, SCRIPT)
     for kind in KINDS:
