@@ -58,9 +58,10 @@ ship:
 	tests/ports/ship $(SHIP)
 	tests/ports/service_manager
 
-# The long form of the tests of faults: thousands of kills, every byte, every call.
+# The long form of the tests of faults: thousands of kills, every byte, every call. Machine kills go on where they were;
+# $(BUILD)/torture has how far they came.
 torture: build-tests
-	COPPICE_TORTURE=1 COPPICE_KILLS=2000 $(ctest) -L fault
+	COPPICE_TORTURE=1 COPPICE_KILLS=2000 COPPICE_PROGRESS=$(abspath $(BUILD))/torture $(ctest) -L fault
 	COPPICE_TORTURE=1 $(ctest) -R 'py_test_(client_node|client_c|api_hostile)$$'
 
 # How many small changes to the source the tests notice (hours; goes on where it was): MUTATE="--seed 7 --count 50"

@@ -77,13 +77,13 @@ static cop_err lock_file(cop_state_lock *lock, cop_diag *diag)
 	return taken(lock, diag);
 }
 
-/* The folder around one that was there already may be one that we may not read. */
+/* The folder around one that was there already may be one that we may not read, or that cannot be synced. */
 static cop_err make_folder(const cop_state_lock *lock, cop_diag *diag)
 {
 	bool made = mkdir(lock->path, 0750) == 0;
 	if (!made && errno != EEXIST)
 		return refused(lock, "cannot make the state folder", diag);
-	if (cop_folder_sync_parent(lock->path) != COP_OK && made)
+	if (cop_folder_sync_parent(lock->path) != COP_OK && (made || (errno != EACCES && errno != EINVAL)))
 		return refused(lock, "cannot sync the folder that the state folder lies in", diag);
 	return COP_OK;
 }
