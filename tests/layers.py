@@ -25,7 +25,7 @@ RANKS = {
 }
 # The daemon's folders; the loop beside them includes all of them.
 DAEMON_RANKS = {
-    "daemon/common": 0, "daemon/config": 1, "daemon/lease": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
+    "daemon/common": 0, "daemon/config": 1, "daemon/lease": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/streams": 2, "daemon/refit": 4, "daemon/serve": 4,
     "daemon/replica": 5, "daemon/report": 6, "daemon": 7,
 }
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests", "clients")
@@ -42,11 +42,14 @@ HOMES = [
     (r"train/.*", ["lib/train/", "lib/refit/", "tools/"]),
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
+    (r"hiredis/.*", ["daemon/streams/broker_redis"]),
+    (r"nats/.*", ["daemon/streams/broker_nats"]),
+    (r"librdkafka/.*", ["daemon/streams/broker_kafka"]),
     (r"zmq(_utils)?\.h", ["daemon/", "clients/c/"]),
     (r"microhttpd\.h", ["daemon/common/http", "daemon/api/"]),
     (r"gnutls/.*", ["daemon/config/certificate", "daemon/api/api_tls", "daemon/api/api_session"]),
     (r"(sys/)?syslog\.h", ["daemon/common/log"]),
-    (r"confuse\.h", ["daemon/config/"]),
+    (r"confuse\.h", ["daemon/config/", "daemon/streams/bridge_config"]),
     (r"systemd/.*", ["daemon/common/notify"]),
     (r"curl/.*", ["daemon/lease/"]),
     (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "lib/base/thread", "daemon/", "tools/", "clients/c/"]),

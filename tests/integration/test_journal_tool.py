@@ -272,7 +272,7 @@ def test_stat_counts_types_and_models(three):
     assert err == ""
     assert re.search(r"^sequence +1 to 10$", out, re.M) and re.search(r"^torn tail +none$", out, re.M)
     assert re.search(r"^event time +2026-01-01T12:00:00.000001Z to 2026-01-01T12:11:41.000000Z$", out, re.M)
-    assert re.search(r"^m +2 +2 +1 +1 +1 +0 +0 +0$", out, re.M) and re.search(r"^v +1 +1 +0 +0 +0 +0 +0$", out, re.M)
+    assert re.search(r"^m +2 +2 +1 +1 +1 +0 +0 +0$", out, re.M) and re.search(r"^v +1 +1 +0 +0 +0 +0 +0 +0$", out, re.M)
 
 
 def test_stat_tells_a_torn_tail(tmp_path):

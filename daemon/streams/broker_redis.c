@@ -1,0 +1,257 @@
+/* Redis Streams. An entry's event is the value of its field `event`, or, where there is none, of its only field; its id
+ * MS-SEQ is offset and minor. Actions and the hint go in one transaction, so the hint is exact as long as Redis keeps
+ * what it acknowledged. The hint is the key coppice:NAME:PARTITION. */
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/streams/broker_classes.h"
+
+#define PATIENCE 5  /* seconds for an answer */
+#define ID_ROOM  48 /* MS-SEQ */
+#define PORT     6379
+#define FIELD    "event"
+
+typedef struct redis_log {
+	const cop_broker_settings *set;
+	redisContext *context;
+	uint64_t ms, seq; /* the last entry that was read */
+	char hint[COP_BROKER_TEXT + 32];
+} redis_log;
+
+static void close_log(void *broker)
+{
+	redis_log *log = broker;
+	if (log == NULL)
+		return;
+	if (log->context != NULL)
+		redisFree(log->context);
+	cop_mem_free(log);
+}
+
+static cop_err complain(const redis_log *log, const redisReply *reply, cop_diag *diag)
+{
+	const char *why = reply != NULL && reply->type == REDIS_REPLY_ERROR ? reply->str
+	                  : log->context != NULL && log->context->err != 0  ? log->context->errstr
+	                                                                    : "an answer of another kind";
+	cop_diag_of(diag, log->set->servers, "redis: %.200s", why);
+	return COP_EIO;
+}
+
+/* HOST:PORT, HOST, or the path of a socket. */
+static redisContext *dial(const char *servers)
+{
+	static const struct timeval patience = { PATIENCE, 0 };
+	char host[COP_BROKER_TEXT];
+	if (servers[0] == '/')
+		return redisConnectUnixWithTimeout(servers, patience);
+	const char *colon = strrchr(servers, ':');
+	size_t length = colon == NULL ? strlen(servers) : (size_t)(colon - servers);
+	(void)snprintf(host, sizeof host, "%.*s", (int)length, servers);
+	return redisConnectWithTimeout(host, colon == NULL ? PORT : atoi(colon + 1), patience);
+}
+
+static cop_err greet(redis_log *log, cop_diag *diag)
+{
+	const cop_broker_settings *set = log->set;
+	static const struct timeval patience = { PATIENCE, 0 };
+	if (log->context == NULL || log->context->err != 0 || redisSetTimeout(log->context, patience) != REDIS_OK)
+		return complain(log, NULL, diag);
+	redisReply *reply = set->password[0] == '\0' ? redisCommand(log->context, "PING")
+	                    : set->user[0] == '\0'   ? redisCommand(log->context, "AUTH %s", set->password)
+	                                           : redisCommand(log->context, "AUTH %s %s", set->user, set->password);
+	bool good = reply != NULL && reply->type != REDIS_REPLY_ERROR;
+	cop_err err = good ? COP_OK : complain(log, reply, diag);
+	freeReplyObject(reply);
+	return err;
+}
+
+static cop_err open_log(const cop_broker_settings *settings, void **out, cop_diag *diag)
+{
+	redis_log *log = cop_mem_alloc(1, sizeof *log);
+	*out = NULL;
+	if (log == NULL)
+		return COP_ENOMEM;
+	log->set = settings;
+	(void)snprintf(log->hint, sizeof log->hint, "coppice:%s:%" PRIu32, settings->name, settings->partition);
+	log->context = dial(settings->servers);
+	cop_err err = greet(log, diag);
+	if (err != COP_OK) {
+		close_log(log);
+		return err;
+	}
+	*out = log;
+	return COP_OK;
+}
+
+static bool read_id(const redisReply *reply, uint64_t *ms, uint64_t *seq)
+{
+	char *end;
+	if (reply == NULL || (reply->type != REDIS_REPLY_STRING && reply->type != REDIS_REPLY_STATUS))
+		return false;
+	errno = 0;
+	*ms = strtoull(reply->str, &end, 10);
+	if (end == reply->str || *end != '-')
+		return false;
+	const char *second = end + 1;
+	*seq = strtoull(second, &end, 10);
+	return end != second && *end == '\0' && errno == 0;
+}
+
+static const redisReply *member(const redisReply *map, const char *key)
+{
+	for (size_t i = 0; i + 1 < map->elements; i += 2)
+		if (map->element[i]->type == REDIS_REPLY_STRING && strcmp(map->element[i]->str, key) == 0)
+			return map->element[i + 1];
+	return NULL;
+}
+
+static bool is_before(uint64_t ms, uint64_t seq, const cop_wire_position *at)
+{
+	return ms < at->offset || (ms == at->offset && seq < at->minor);
+}
+
+/* A stream that nothing was added to yet is not there. */
+static cop_err look(redis_log *log, uint64_t last[2], uint64_t lost[2], cop_diag *diag)
+{
+	redisReply *reply = redisCommand(log->context, "XINFO STREAM %s", log->set->topic);
+	memset(last, 0, 2 * sizeof *last);
+	memset(lost, 0, 2 * sizeof *lost);
+	bool absent = reply != NULL && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "no such key") != NULL;
+	bool good = absent || (reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
+	                              read_id(member(reply, "last-generated-id"), &last[0], &last[1]));
+	if (good && !absent) /* since Redis 7 */
+		(void)read_id(member(reply, "max-deleted-entry-id"), &lost[0], &lost[1]);
+	cop_err err = good ? COP_OK : complain(log, reply, diag);
+	freeReplyObject(reply);
+	return err;
+}
+
+static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at, bool *gap, cop_diag *diag)
+{
+	redis_log *log = broker;
+	uint64_t last[2], lost[2];
+	*gap = false;
+	cop_err err = look(log, last, lost, diag);
+	if (err != COP_OK)
+		return err;
+	if (start != COP_BROKER_BEHIND) {
+		at->offset = start == COP_BROKER_NEWEST ? last[0] : 0;
+		at->minor = start == COP_BROKER_NEWEST ? last[1] : 0;
+	}
+	log->ms = at->offset;
+	log->seq = at->minor;
+	if (is_before(last[0], last[1], at)) {
+		cop_diag_of(diag, log->set->topic,
+		        "the stream ends at %" PRIu64 "-%" PRIu64 ", before the position %" PRIu64 "-%" PRIu64
+		        " that the daemon knows; expected the stream that was read, or another name of the section",
+		        last[0], last[1], at->offset, at->minor);
+		return COP_EINVAL;
+	}
+	*gap = start == COP_BROKER_BEHIND && (lost[0] > at->offset || (lost[0] == at->offset && lost[1] > at->minor));
+	return COP_OK;
+}
+
+static cop_err add_entry(redis_log *log, const redisReply *entry, cop_broker_batch *out)
+{
+	uint64_t ms, seq;
+	if (entry->type != REDIS_REPLY_ARRAY || entry->elements != 2 || !read_id(entry->element[0], &ms, &seq))
+		return COP_EFORMAT;
+	const redisReply *fields = entry->element[1], *event = NULL;
+	if (fields->type == REDIS_REPLY_ARRAY) {
+		event = member(fields, FIELD);
+		if (event == NULL && fields->elements == 2)
+			event = fields->element[1];
+	}
+	cop_err err =
+	        cop_broker_batch_add(out, event == NULL ? "" : event->str, event == NULL ? 0 : event->len, ms, seq);
+	if (err == COP_OK) {
+		log->ms = ms;
+		log->seq = seq;
+	}
+	return err;
+}
+
+static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch *out, cop_diag *diag)
+{
+	redis_log *log = broker;
+	char id[ID_ROOM];
+	(void)snprintf(id, sizeof id, "%" PRIu64 "-%" PRIu64, log->ms, log->seq);
+	int wait = seconds < 0.001 ? 1 : (int)(1000.0 * seconds);
+	redisReply *reply = redisCommand(
+	        log->context, "XREAD COUNT %d BLOCK %d STREAMS %s %s", (int)most, wait, log->set->topic, id);
+	cop_err err = COP_OK;
+	if (reply == NULL || (reply->type != REDIS_REPLY_NIL && reply->type != REDIS_REPLY_ARRAY))
+		err = complain(log, reply, diag);
+	else if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 && reply->element[0]->elements == 2) {
+		const redisReply *entries = reply->element[0]->element[1];
+		for (size_t i = 0; i < entries->elements && err == COP_OK; i++)
+			err = add_entry(log, entries->element[i], out);
+		if (err == COP_EFORMAT)
+			err = complain(log, NULL, diag);
+	}
+	freeReplyObject(reply);
+	return err;
+}
+
+static bool append_action(redis_log *log, const cop_broker_batch *actions, const cop_broker_item *item)
+{
+	const char *body = (const char *)actions->bytes.data + item->at;
+	if (log->set->actions_max == 0)
+		return redisAppendCommand(log->context, "XADD %s * " FIELD " %b", log->set->actions, body,
+		               item->length) == REDIS_OK;
+	return redisAppendCommand(log->context, "XADD %s MAXLEN ~ %lu * " FIELD " %b", log->set->actions,
+	               log->set->actions_max, body, item->length) == REDIS_OK;
+}
+
+/* The answers to all that was appended; the last one is that of EXEC. */
+static cop_err read_answers(redis_log *log, size_t count, cop_diag *diag)
+{
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < count && err == COP_OK; i++) {
+		void *answer = NULL;
+		if (redisGetReply(log->context, &answer) != REDIS_OK || answer == NULL)
+			return complain(log, NULL, diag);
+		const redisReply *reply = answer;
+		bool good = reply->type != REDIS_REPLY_ERROR && (i + 1 < count || reply->type == REDIS_REPLY_ARRAY);
+		err = good ? COP_OK : complain(log, reply, diag);
+		for (size_t k = 0; err == COP_OK && i + 1 == count && k < reply->elements; k++)
+			if (reply->element[k]->type == REDIS_REPLY_ERROR)
+				err = complain(log, reply->element[k], diag);
+		freeReplyObject(answer);
+	}
+	return err;
+}
+
+static cop_err send_actions(
+        void *broker, const cop_broker_batch *actions, const cop_wire_position *upto, cop_diag *diag)
+{
+	redis_log *log = broker;
+	char id[ID_ROOM];
+	(void)snprintf(
+	        id, sizeof id, "%" PRIu64 "-%" PRIu64, upto == NULL ? 0 : upto->offset, upto == NULL ? 0 : upto->minor);
+	bool good = redisAppendCommand(log->context, "MULTI") == REDIS_OK;
+	for (size_t i = 0; i < actions->count && good; i++)
+		good = append_action(log, actions, &actions->items[i]);
+	good = good && redisAppendCommand(log->context, "SET %s %s", log->hint, id) == REDIS_OK &&
+	       redisAppendCommand(log->context, "EXEC") == REDIS_OK;
+	return good ? read_answers(log, actions->count + 3, diag) : complain(log, NULL, diag);
+}
+
+static cop_broker_start hinted(void *broker, cop_wire_position *out)
+{
+	redis_log *log = broker;
+	*out = (cop_wire_position){ .partition = log->set->partition };
+	redisReply *reply = redisCommand(log->context, "GET %s", log->hint);
+	bool there = read_id(reply, &out->offset, &out->minor);
+	freeReplyObject(reply);
+	if (!there)
+		return COP_BROKER_NEWEST;
+	return out->offset == 0 && out->minor == 0 ? COP_BROKER_OLDEST : COP_BROKER_BEHIND;
+}
+
+const cop_broker_class cop_broker_redis = { "redis", open_log, seek, take, send_actions, hinted, close_log };

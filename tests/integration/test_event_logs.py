@@ -1,0 +1,216 @@
+"""coppiced-streams between real brokers and a daemon: order, bad events, outages, kills; each event is learned once."""
+
+import json
+import os
+import random
+import subprocess
+import urllib.request
+
+import msgpack
+import pytest
+from brokers import BROKERS, Bridge, bridge_program, engines
+from conftest import free_port, model, wait_for
+
+X = [0.25, 1.0, 3.5]
+PARTITIONS = 2
+KILLS = int(os.environ.get("COPPICE_STREAM_KILLS", "20"))
+
+
+@pytest.fixture(params=list(BROKERS))
+def broker(request, tmp_path):
+    if request.param not in engines():
+        pytest.skip(f"coppiced-streams was built without {request.param}: tools/install-deps streams")
+    one = BROKERS[request.param](tmp_path).start()
+    one.create([f"{kind}{p}" for kind in ("ctx", "fb", "act") for p in range(PARTITIONS)])
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def bridge(tmp_path):
+    made = []
+
+    def start(daemon, broker, **options):
+        common = {"engine": broker.engine, "servers": broker.servers, "model": "m", "partitions": PARTITIONS}
+        streams = {
+            "visits": {**common, "topic": "ctx%p", "actions": "act%p", **options.pop("contexts", {})},
+            "rewards": {**common, "topic": "fb%p", "kind": "feedback", **options.pop("feedback", {})},
+        }
+        made.append(Bridge(tmp_path, daemon, streams, **options).start())
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+def context(id, **more):
+    return json.dumps({"id": id, "x": X, **more}).encode()
+
+
+def known(client):
+    return {(source, partition): tuple(rest) for source, partition, *rest in client.ok("positions", "m")["positions"]}
+
+
+def decided(client, count):
+    wait_for(lambda: client.model()["decisions"] >= count, f"{count} decisions")
+    assert client.model()["decisions"] == count
+
+
+def test_events_go_round(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    carried = bridge(one, broker)
+    for p in range(PARTITIONS):
+        broker.add(f"ctx{p}", [context(f"{p}-{i}") for i in range(30)])
+        broker.add(f"ctx{p}", [msgpack.packb({"id": f"{p}-{i}", "x": X}) for i in range(30, 60)])
+    decided(client, 120)
+    for p in range(PARTITIONS):
+        wait_for(lambda p=p: len(broker.events(f"act{p}")) >= 60, "the actions")
+        actions = [json.loads(a) for a in broker.events(f"act{p}")]
+        assert [a["id"] for a in actions] == [f"{p}-{i}" for i in range(60)]  # in order
+        assert all({"a", "p", "rev"} <= a.keys() for a in actions)
+        broker.add(f"fb{p}", [json.dumps({"id": a["id"], "loss": 0.5}).encode() for a in actions])
+    wait_for(lambda: client.model()["rev"] == 120, "the feedback")
+    assert client.model()["feedback"]["applied"] == 120
+    assert len(known(client)) == 2 * PARTITIONS
+    assert carried.stop() == 0 and "event=stopped status=0" in carried.log()
+
+
+def test_bad_events_are_passed_over(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    port = free_port()
+    carried = bridge(one, broker, metrics=f"127.0.0.1:{port}")
+    bad = [b"", b"\xc1", b"{", b"[1]", b'{"id": 1}', b'{"id": "w", "x": [1]}', msgpack.packb(7), context("u", t="no"),
+           context("v", **{"from": ["x", 0, 1]}), msgpack.packb({"id": "n", "x": [float("nan")] * 3})]  # fmt: skip
+    for event in bad:
+        broker.add("ctx0", [event, context(f"good{bad.index(event)}")])
+    decided(client, len(bad))
+    wait_for(lambda: len(broker.events("act0")) == len(bad), "the actions")
+
+    def page():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+            return reply.read().decode()
+
+    wait_for(lambda: f'coppice_streams_dead_total{{stream="visits",partition="0"}} {len(bad)}\n' in page(), "the count")
+    assert f'coppice_streams_events_total{{stream="visits",partition="0"}} {len(bad)}\n' in page()
+    wait_for(lambda: carried.log().count("event=event_dead") == len(bad), "the lines")
+
+
+def test_a_bridge_begins_where_the_daemon_is(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    carried = bridge(one, broker)
+    broker.add("ctx0", [context(i) for i in range(20)])
+    decided(client, 20)
+    carried.kill()
+    broker.add("ctx0", [context(i) for i in range(20, 50)])
+    one.kill()
+    one.start()
+    carried.start()
+    client = one.client()
+    decided(client, 50)
+    wait_for(lambda: len(set(json.loads(a)["id"] for a in broker.events("act0"))) == 50, "the actions")
+
+
+def test_newest_leaves_out_what_was_there(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    broker.add("ctx0", [context(i) for i in range(5)])
+    carried = bridge(one, broker, contexts={"start": "newest"})
+    wait_for(lambda: carried.log().count("event=stream_reading") == 2 * PARTITIONS, "the readers")
+    broker.add("ctx0", [context(i) for i in range(5, 8)])
+    decided(client, 3)
+
+
+def test_an_outage_of_the_daemon_is_waited_out(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    carried = bridge(one, broker)
+    wait_for(lambda: carried.log().count("event=stream_reading") == 2 * PARTITIONS, "the readers")
+    one.kill()
+    broker.add("ctx0", [context(i) for i in range(200)])
+    wait_for(lambda: "event=stream_interrupted" in carried.log(), "the outage to be noticed")
+    one.start()
+    client = one.client()
+    decided(client, 200)
+
+
+class Load:
+    """Contexts into the broker, feedback for its actions, while something is killed; then the model is compared with the
+    broker's own list of what it kept."""
+
+    def __init__(self, daemon, broker, carried, seed):
+        self.daemon, self.broker, self.carried = daemon, broker, carried
+        self.random = random.Random(seed)
+        self.next = 0
+        self.answered = [0] * PARTITIONS
+
+    def add(self, kind, p, bodies):
+        try:
+            self.broker.add(f"{kind}{p}", bodies)
+        except (OSError, AssertionError, RuntimeError):
+            pass  # killed: whatever the broker kept counts
+
+    def step(self):
+        for p in range(PARTITIONS):
+            count = self.random.randrange(1, 40)
+            self.add("ctx", p, [context(f"{p}-{self.next + i}") for i in range(count)])
+            self.next += count
+            self.add("fb", p, [json.dumps({"id": f"{p}-{self.random.randrange(self.next)}", "loss": 0.5}).encode()
+                               for _ in range(count // 2)])
+
+    def kill(self):
+        victim = self.random.choice(("bridge", "daemon", "broker"))
+        if victim == "bridge":
+            self.carried.kill()
+            self.carried.start()
+        elif victim == "daemon":
+            self.daemon.kill()
+            self.daemon.start()
+        else:
+            self.broker.kill()
+            self.broker.start()
+        return victim
+
+    def check(self):
+        ids = [json.loads(e)["id"] for p in range(PARTITIONS) for e in self.broker.events(f"ctx{p}")]
+        told = sum(len(self.broker.events(f"fb{p}")) for p in range(PARTITIONS))
+        client = self.daemon.client()
+        feedback = lambda: sum(client.model()["feedback"].values())  # noqa: E731
+        wait_for(lambda: client.model()["decisions"] >= len(set(ids)) and feedback() >= told, "all events")
+        assert client.model()["decisions"] == len(ids) == len(set(ids))
+        assert feedback() == told
+        acted = {json.loads(e)["id"] for p in range(PARTITIONS) for e in self.broker.events(f"act{p}")}
+        assert acted <= set(ids)
+        client.close()
+        return len(ids), told
+
+
+def test_kills_lose_nothing_and_learn_nothing_twice(daemon, broker, bridge):
+    one = daemon(model() + "journal { segment = \"1MiB\" }\n")
+    carried = bridge(one, broker)
+    load = Load(one, broker, carried, seed=24)
+    victims = []
+    for _ in range(KILLS):
+        for _ in range(load.random.randrange(1, 4)):
+            load.step()
+        victims.append(load.kill())
+    load.step()
+    events, told = load.check()
+    print(f"{KILLS} kills {victims}: {events} contexts and {told} feedback, each once")
+
+
+def test_check_says_what_is_wrong(tmp_path):
+    path = tmp_path / "wrong.conf"
+    path.write_text('daemon = "here"\nstream "s" {\n\tengine = "amqp"\n\tkind = "both"\n\tpartitions = 0\n}\n')
+    done = subprocess.run([bridge_program(), "--config", path, "--check"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    for text in ("daemon: 'here' given, expected tcp://HOST:PORT or ipc://PATH", "engine: 'amqp' given",
+                 "kind: 'both' given, expected contexts or feedback", "partitions: 0 given, expected 1 to 1024",
+                 "model: expected a text"):
+        assert text in done.stderr
+    path.write_text("epsillon = 3\n")
+    done = subprocess.run([bridge_program(), "--config", path, "--check"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and f"{path}:1: no such option 'epsillon'" in done.stderr
