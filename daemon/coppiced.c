@@ -1,4 +1,5 @@
-/* coppiced: reads its options and configuration, then serves. Exit status: 0 stopped as asked, 1 failed, 2 usage. */
+/* coppiced: reads its options and configuration, then serves. Exit status: 0 stopped as asked, 1 failed, 2 usage, 3
+ * leads no longer: it is to be started anew. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include "linalg/blas.h"
 
 #define EXIT_USAGE      2
+#define EXIT_LED        3
 #define MOST_RESETS     COP_CONFIG_MAX_MODELS
 #define LOG_DEADLINE_MS 2000
 
@@ -269,6 +271,8 @@ static int serve(const options *o, cop_config *config, bool *again)
 		err = cop_server_run(&server, &diag);
 	if (err != COP_OK)
 		status = failed(log, &diag);
+	else if (server.lead.ended)
+		status = EXIT_LED;
 	cop_server_close(&server);
 	*again = err == COP_OK && server.again;
 	cop_log_line(log, COP_LOG_NOTICE, *again ? "again" : "stopped", "status=%d", status);

@@ -8,6 +8,7 @@
 #include "daemon/api/api_link.h"
 #include "daemon/common/clock.h"
 #include "daemon/forget_server.h"
+#include "daemon/lead.h"
 #include "daemon/refit/refit_body.h"
 #include "daemon/model_change.h"
 #include "daemon/past_verb.h"
@@ -258,6 +259,20 @@ static cop_err forget(request *r, cop_wire_fault *fault)
 	return err;
 }
 
+/* A renewal, as a lease gives one a second, is not logged. */
+static cop_err lead(request *r, cop_wire_fault *fault)
+{
+	const uint64_t before = cop_journaler_base(r->server->durable.journal);
+	cop_err err = cop_lead_order(r->server, r->body, r->length, &r->server->serving.reply, fault);
+	r->quiet = err == COP_OK && cop_journaler_base(r->server->durable.journal) == before;
+	return err;
+}
+
+static cop_err follow(request *r, cop_wire_fault *fault)
+{
+	return cop_lead_follow(r->server, r->body, r->length, &r->later, &r->server->serving.reply, fault);
+}
+
 static cop_err refit(request *r, cop_wire_fault *fault)
 {
 	cop_refit_order order = { .slot = r->model };
@@ -300,6 +315,8 @@ static const verb verbs[] = {
 	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup, false },
 	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload, false },
 	{ "forget", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, forget, true },
+	{ "lead", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, lead, false },
+	{ "follow", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, follow, false },
 	{ "model", NOT_YET, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, change_model, true },
 	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit, true },
 	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote, true },
@@ -322,7 +339,7 @@ static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
 	        "explain, decision, decisions, positions, status, history, view, checkpoint, backup, reload, forget, "
-	        "model, "
+	        "lead, follow, model, "
 	        "refit, "
 	        "promote, rollback or freeze",
 	        clean);
@@ -371,6 +388,9 @@ static cop_err check_endpoint(const request *r, const verb *v, cop_wire_fault *f
 static cop_err check_role(const request *r, cop_wire_fault *fault)
 {
 	const char *where = cop_replica_requests(&r->server->replica);
+	if (r->verb->changes && r->server->lead.draining)
+		return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER,
+		        "%s: this instance hands over; expected at the one that leads then", r->verb->name);
 	if (!r->verb->changes || !cop_replica_follows(&r->server->replica))
 		return COP_OK;
 	return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER, "%s: this instance follows another one; expected at %s",

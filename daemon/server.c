@@ -14,6 +14,7 @@
 #include "daemon/common/signals.h"
 #include "daemon/durable/healing.h"
 #include "daemon/forget_server.h"
+#include "daemon/lead.h"
 #include "daemon/model_change.h"
 #include "daemon/reload.h"
 #include "daemon/report/metrics.h"
@@ -334,10 +335,13 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 		else if (turn % ASIDES == 0 || cop_outbox_count(&server->serving.outbox) > 0)
 			take_asides(server);
 		take_timers(server);
+		cop_lead_turn(server);
 		cop_http_answer(server->http, render_metrics, &server->report);
 	}
 	cop_http_set_phase(server->http, COP_HTTP_STOPPING);
 	cop_api_stop(server->api);
+	if (server->lead.ended) /* its journal is another instance's from here on */
+		return COP_OK;
 	cop_notify_stopping("writing a checkpoint");
 	double deadline = cop_clock_monotonic() + LAST_SECONDS;
 	do

@@ -22,6 +22,14 @@
 
 typedef struct cop_model_change cop_model_change;
 
+/* Of daemon/lead.h. */
+typedef struct cop_lead {
+	bool draining;    /* it hands over */
+	double drain_end; /* seconds since the machine began: until another instance has everything, at most */
+	cop_wire_seq seq; /* of that order */
+	bool ended;       /* it leads no longer, and the process ends */
+} cop_lead;
+
 /* A request whose answer comes later. */
 typedef struct cop_request_kept {
 	bool there;
@@ -51,6 +59,7 @@ typedef struct cop_server {
 	bool behind;      /* more reward windows may be over than a turn ended */
 	int signals;      /* readable when a signal came */
 	bool stop;
+	cop_lead lead;
 	bool again;               /* it stops to begin anew, with what waits in the state folder */
 	bool reload_due;          /* a signal came while a model is being changed */
 	cop_model_change *change; /* of a model, under way (daemon/model_change.h); NULL: none */

@@ -47,6 +47,7 @@ cop_err cop_replica_open(
 		.kernel = kernel,
 		.counts = &r->counts };
 	cop_err err = cop_replica_leader_open(&r->leader, diag);
+	cop_replica_herald_init(&r->herald, sockets, &durable->config->replica_of);
 	if (err == COP_OK)
 		err = cop_replica_follower_open(&r->follower, diag);
 	if (err != COP_OK)
@@ -54,7 +55,7 @@ cop_err cop_replica_open(
 	if (cop_config_follows(durable->config))
 		cop_replica_follower_begin(&r->follower);
 	else
-		cop_replica_leader_begin(&r->leader, 0);
+		cop_replica_leader_begin(&r->leader, cop_journaler_epoch(durable->journal));
 	cop_log_line(durable->log, COP_LOG_NOTICE, "replica", "name=\"%s\" role=%s kernel=%s", r->name,
 	        r->follower.follows ? "follower" : "leader", kernel);
 	return COP_OK;
@@ -64,6 +65,7 @@ void cop_replica_close(cop_replica *r)
 {
 	if (!r->enabled)
 		return;
+	cop_replica_herald_end(&r->herald);
 	cop_replica_follower_close(&r->follower);
 	cop_replica_leader_close(&r->leader);
 	r->enabled = false;
@@ -73,8 +75,23 @@ bool cop_replica_follows(const cop_replica *r) { return r->enabled && r->followe
 
 void cop_replica_lead(cop_replica *r, uint64_t epoch)
 {
+	if (!r->enabled)
+		return;
 	cop_replica_follower_end(&r->follower);
+	cop_replica_leader_end(&r->leader); /* who follows joins again, in the new epoch */
 	cop_replica_leader_begin(&r->leader, epoch);
+}
+
+uint64_t cop_replica_epoch(const cop_replica *r)
+{
+	return !r->enabled ? 0 : r->follower.follows ? r->follower.epoch : r->leader.epoch;
+}
+
+uint64_t cop_replica_higher(const cop_replica *r) { return r->enabled && r->leader.leads ? r->leader.higher : 0; }
+
+uint64_t cop_replica_held(const cop_replica *r)
+{
+	return r->enabled ? cop_replica_leader_held(&r->leader, 1, r->durable->config->replica_hold) : 0;
 }
 
 const char *cop_replica_requests(const cop_replica *r) { return r->enabled ? r->follower.requests : ""; }
@@ -99,6 +116,8 @@ bool cop_replica_receive(cop_replica *r, double now)
 	if (r->follower.follows)
 		point(r);
 	cop_replica_leader_receive(&r->leader, now);
+	if (r->follower.follows)
+		cop_replica_follower_hear(&r->follower, r->leader.higher, now);
 	return cop_replica_follower_receive(&r->follower, now);
 }
 
@@ -107,6 +126,8 @@ bool cop_replica_send(cop_replica *r, double now)
 	if (!r->enabled)
 		return false;
 	cop_replica_follower_send(&r->follower, now);
+	if (r->leader.leads)
+		cop_replica_herald_turn(&r->herald, r->leader.epoch, now);
 	return cop_replica_leader_send(&r->leader, now);
 }
 

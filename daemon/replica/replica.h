@@ -6,6 +6,7 @@
 #define COP_DAEMON_REPLICA_REPLICA_H
 
 #include "daemon/replica/replica_follower.h"
+#include "daemon/replica/replica_herald.h"
 #include "daemon/replica/replica_leader.h"
 
 #define COP_REPLICA_FDS 2
@@ -16,6 +17,7 @@ typedef struct cop_replica {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_replica_leader leader;
 	cop_replica_follower follower;
+	cop_replica_herald herald;
 	cop_replica_counts counts;
 } cop_replica;
 
@@ -31,6 +33,12 @@ void cop_replica_close(cop_replica *replica);
 bool cop_replica_follows(const cop_replica *replica);
 /* From here on it leads, in this epoch; it follows no longer. */
 void cop_replica_lead(cop_replica *replica, uint64_t epoch);
+/* The highest epoch that it has heard of. */
+uint64_t cop_replica_epoch(const cop_replica *replica);
+/* While it leads: a higher epoch than its own, in which another one does; 0: none. */
+uint64_t cop_replica_higher(const cop_replica *replica);
+/* While it leads: the last record that another one has, as the configuration has it that it is held. */
+uint64_t cop_replica_held(const cop_replica *replica);
 /* Where the one that leads takes requests, divided by spaces; "": not known. */
 const char *cop_replica_requests(const cop_replica *replica);
 

@@ -9,6 +9,7 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "daemon/durable/healing.h"
 #include "daemon/replica/replica_models.h"
 #include "daemon/replica/replica_state.h"
 #include "store/checkpoint_file.h"
@@ -137,6 +138,11 @@ static verdict apply(cop_replica_follower *f, const cop_journal_record *raw)
 	cop_durability *durable = f->durable;
 	char reason[256], why[200];
 	size_t length = COP_JOURNAL_FRAME_HEAD + raw->length;
+	cop_diag broke = { 0 };
+	bool begins = raw->sequence >= f->begun && cop_journaler_epoch(durable->journal) < f->epoch;
+	if (begins && !cop_journaler_broken(durable->journal) &&
+	        cop_journaler_begin_epoch(durable->journal, f->epoch, &broke) != COP_OK)
+		cop_healing_broke(durable, &broke);
 	if (!cop_journaler_room(durable->journal, length))
 		return WAITS; /* it is broken, and heals */
 	cop_err err = cop_recovery_apply(&f->recovery, &durable->models, raw);

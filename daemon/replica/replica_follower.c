@@ -37,6 +37,7 @@ cop_err cop_replica_follower_open(cop_replica_follower *f, cop_diag *diag)
 	cop_replica_copy_init(&f->copy, durable->config->state_dir);
 	f->recovery = (cop_recovery){ .state_dir = durable->config->state_dir, .log = durable->log };
 	f->next = cop_journaler_next(durable->journal);
+	f->epoch = cop_journaler_epoch(durable->journal);
 	cop_replica_source_init(&source, durable->config->state_dir);
 	source.next = source.until = f->next;
 	cop_err err = cop_replica_source_start(&source, COP_REPLICA_TASK_PLACE);
@@ -167,6 +168,7 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 		return;
 	}
 	f->epoch = m->epoch;
+	f->begun = m->first;
 	f->leader_next = m->next;
 	f->reason[0] = '\0';
 	f->taken = 0;
@@ -299,6 +301,16 @@ static bool take(cop_replica_follower *f, cop_replica_item *item, double now)
 		refused(f, m, now);
 	}
 	return true;
+}
+
+void cop_replica_follower_hear(cop_replica_follower *f, uint64_t epoch, double now)
+{
+	if (epoch <= f->epoch)
+		return;
+	f->epoch = epoch;
+	f->begun = UINT64_MAX; /* its leader will tell */
+	if (f->state != COP_REPLICA_SEEKING)
+		seek(f, now, 0.0);
 }
 
 /* ---- the turn ---- */

@@ -51,6 +51,7 @@ typedef struct cop_replica_follower {
 	void *socket;     /* DEALER; NULL: none */
 	size_t place;     /* in the configuration's list `of`, of the one it is connected to */
 	uint64_t epoch;   /* the highest that was heard of */
+	uint64_t begun;   /* the first record of it */
 	char leader[COP_CONFIG_NAME_MAX + 1], requests[COP_REPLICA_REQUESTS];
 	uint64_t leader_next; /* the leader's record to come, as it was told last */
 	double heard;         /* monotonic seconds: when the leader said something last */
@@ -78,6 +79,8 @@ void cop_replica_follower_close(cop_replica_follower *follower);
 void cop_replica_follower_begin(cop_replica_follower *follower);
 void cop_replica_follower_end(cop_replica_follower *follower);
 
+/* An epoch that another one told of: whoever leads in a lower one is left. */
+void cop_replica_follower_hear(cop_replica_follower *follower, uint64_t epoch, double now);
 /* Takes what came, as much as a turn may; now: monotonic seconds. True: there was something. */
 bool cop_replica_follower_receive(cop_replica_follower *follower, double now);
 /* Once a turn, after what was put is written. */

@@ -100,6 +100,7 @@ static void welcome(cop_replica_leader *l, cop_replica_peer *peer, uint64_t next
 		.version = COP_REPLICA_VERSION,
 		.epoch = l->epoch,
 		.next = next,
+		.first = l->begun,
 		.name = cop_replica_message_text(l->name),
 		.program = cop_replica_message_text(COP_VERSION),
 		.kernel = cop_replica_message_text(l->kernel),
@@ -331,6 +332,9 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 		refuse(l, &stranger, fault.message);
 		return;
 	}
+	const bool tells = m.kind == COP_REPLICA_JOIN || m.kind == COP_REPLICA_HAVE;
+	if (tells && m.epoch > l->epoch && m.epoch > l->higher)
+		l->higher = m.epoch;
 	if (m.kind == COP_REPLICA_JOIN) {
 		join(l, &stranger, &m, now);
 	} else if (peer == NULL) {
@@ -368,6 +372,8 @@ void cop_replica_leader_begin(cop_replica_leader *l, uint64_t epoch)
 	uint64_t next = cop_journaler_next(l->durable->journal);
 	l->leads = true;
 	l->epoch = epoch;
+	l->begun = next;
+	l->higher = 0;
 	l->leader[0] = l->leader_requests[0] = '\0';
 	l->state_next = next + l->durable->config->replica_compare;
 	cop_replica_log_fini(&l->log);

@@ -56,6 +56,8 @@ typedef struct cop_replica_leader {
 	void *socket;            /* ROUTER; NULL: nobody can follow */
 	bool leads;              /* else everybody who comes is told who does */
 	uint64_t epoch;
+	uint64_t begun;     /* the first record of the epoch */
+	uint64_t higher;    /* an epoch above its own, of which it was told; 0: none */
 	const char *name;   /* kept */
 	const char *kernel; /* kept */
 	cop_replica_log log;

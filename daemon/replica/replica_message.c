@@ -30,7 +30,7 @@ static const struct {
 	{ AT(synced), WHOLE, BIT(HAVE) },
 	{ AT(applied), WHOLE, BIT(HAVE) },
 	{ AT(bytes), WHOLE, BIT(HAVE) },
-	{ AT(first), WHOLE, BIT(RECORDS) },
+	{ AT(first), WHOLE, BIT(WELCOME) | BIT(RECORDS) },
 	{ AT(count), WHOLE, BIT(RECORDS) },
 	{ AT(sequence), WHOLE, BIT(STATE) },
 	{ AT(number), WHOLE, BIT(ASK) | BIT(PART) },

@@ -42,7 +42,8 @@ typedef struct cop_replica_message {
 	uint64_t full;       /* of a join, 1: from a checkpoint */
 	uint64_t written, synced, applied; /* last sequence numbers */
 	uint64_t bytes;                    /* of records that were taken since the welcome */
-	uint64_t first, count, sequence;
+	uint64_t first;                    /* of records; of a welcome, the first record of the leader's epoch */
+	uint64_t count, sequence;
 	uint64_t number, size, offset;
 	double time;
 	cop_replica_text name, program, kernel, model, reason;

@@ -75,7 +75,7 @@ static void put_follower(const cop_replica_follower *f, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "behind", f->leader_next > f->next ? f->leader_next - f->next : 0);
 }
 
-void cop_replica_body_status(const cop_replica *r, cop_bytes *out)
+void cop_replica_body_status(const cop_replica *r, double until, cop_bytes *out)
 {
 	if (!r->enabled)
 		return;
@@ -85,7 +85,12 @@ void cop_replica_body_status(const cop_replica *r, cop_bytes *out)
 	cop_wire_put_key_text(out, "name", r->name);
 	cop_wire_put_key_text(out, "role", follows ? "follower" : "leader");
 	cop_wire_put_key_text(out, "kernel", r->leader.kernel);
-	cop_wire_put_key_unsigned(out, "epoch", follows ? r->follower.epoch : r->leader.epoch);
+	cop_wire_put_key_unsigned(out, "epoch", cop_replica_epoch(r));
+	cop_wire_put_key_unsigned(out, "held", cop_journaler_epoch(r->durable->journal));
+	cop_wire_put_key_unsigned(out, "next", cop_journaler_next(r->durable->journal));
+	if (until > 0.0)
+		cop_wire_put_key_double(out, "until", until);
+	cop_wire_put_key_double(out, "clock", cop_clock_read(CLOCK_BOOTTIME));
 	if (follows)
 		put_follower(&r->follower, out);
 	else

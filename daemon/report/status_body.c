@@ -271,7 +271,7 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	put_journal(report, out);
 	put_checkpoint(&report->durable->checkpoint, out);
 	cop_forget_body_status(report->forgetting, out);
-	cop_replica_body_status(report->replica, out);
+	cop_replica_body_status(report->replica, report->serving->until, out);
 	if (report->durable->clock.ahead > 0.0)
 		cop_wire_put_key_double(out, "clock_ahead", report->durable->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(report->durable->log));

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "daemon/common/clock.h"
 #include "daemon/durable/healing.h"
 #include "daemon/serve/streams.h"
 #include "online/model_record.h"
@@ -49,6 +50,10 @@ void cop_serving_commit(cop_serving *serving)
 	cop_healing_commit(durable);
 	uint64_t committed = journal == NULL ? UINT64_MAX : cop_journaler_committed(journal);
 	uint64_t next = journal == NULL ? 0 : cop_journaler_next(journal);
+	if (serving->until > 0.0 && cop_clock_read(CLOCK_BOOTTIME) >= serving->until)
+		serving->silent = true;
+	if (serving->silent)
+		return;
 	cop_outbox_send(&serving->outbox, &serving->sockets, committed, !cop_healing_stands(durable));
 	if (journal != NULL && cop_journaler_next(journal) != next)
 		cop_healing_commit(durable);

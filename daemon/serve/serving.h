@@ -33,6 +33,8 @@ typedef struct cop_serving {
 	cop_bytes reply;                /* of the message in hand */
 	cop_bytes waiting;              /* of the same, the contexts that wait */
 	cop_histogram decide_durations; /* from a decide request's receipt to its reply */
+	double until;  /* seconds since the machine began: from then on no answer leaves; 0: without end */
+	bool silent;   /* none does any more */
 	uint64_t mark; /* monotonic nanoseconds: when the turn began, then when its last request was answered */
 } cop_serving;
 

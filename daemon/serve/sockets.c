@@ -256,9 +256,12 @@ void cop_sockets_close(cop_sockets *sockets)
 {
 	void *const all[] = { sockets->requests, sockets->admin, sockets->api, sockets->contexts, sockets->feedback,
 		sockets->pull, sockets->actions };
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		if (all[i] != NULL && sockets->silent)
+			(void)set_int(all[i], ZMQ_LINGER, 0);
 		if (all[i] != NULL)
 			(void)zmq_close(all[i]);
+	}
 	cop_zap_close(sockets->zap);
 	if (sockets->context != NULL)
 		(void)zmq_ctx_term(sockets->context);

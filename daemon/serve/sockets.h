@@ -49,7 +49,8 @@ typedef struct cop_sockets {
 	cop_subscriptions refused; /* subscriptions whose keys may not read them */
 	uint64_t subscriptions_refused;
 	cop_log_limiter complaints;
-	bool sent; /* something since the loop last cleared it */
+	bool sent;   /* something since the loop last cleared it */
+	bool silent; /* at the close, what is still on its way out is let go */
 } cop_sockets;
 
 /* A received message, all its frames. */

@@ -115,7 +115,7 @@ def unpack(data):
     return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
 
 
-ADMINISTRATION = ("checkpoint", "backup", "reload", "forget", "model", "refit", "promote", "rollback", "freeze")
+ADMINISTRATION = ("checkpoint", "backup", "reload", "forget", "model", "refit", "promote", "rollback", "freeze", "lead", "follow")
 
 
 class Client:
@@ -171,7 +171,7 @@ class Client:
     def error(self, verb, model="", body=NOTHING):
         status, reply = self.request(verb, model, body)
         assert status == "error", reply
-        assert {"code", "message"} <= reply.keys() <= {"code", "message", "id", "seq"}
+        assert {"code", "message"} <= reply.keys() <= {"code", "message", "id", "seq", "leader"}
         return reply
 
     def status(self):

@@ -19,11 +19,12 @@
 #include "wire/wire_json.h"
 #include "wire/wire_put.h"
 
-#define NAME          "ctl"
-#define REQUESTS      "tcp://127.0.0.1:5590" /* both as in conf/coppice.conf */
-#define ADMIN         "ipc:///run/coppice/admin.ipc"
-#define MOST_WORDS    64 /* verb, model, id; or model, what to do, its name, options */
-#define LARGEST_INPUT ((size_t)16 << 20)
+#define NAME           "ctl"
+#define REQUESTS       "tcp://127.0.0.1:5590" /* both as in conf/coppice.conf */
+#define ADMIN          "ipc:///run/coppice/admin.ipc"
+#define FOLLOW_SECONDS 10.0
+#define MOST_WORDS     64 /* verb, model, id; or model, what to do, its name, options */
+#define LARGEST_INPUT  ((size_t)16 << 20)
 
 static const char usage_text[] =
 
@@ -63,6 +64,12 @@ static const char usage_text[] =
         "                          and learn again without it what was learned from it;\n"
         "                          in all models, or in one\n"
         "  forget --id ID [MODEL]  the same of one decision, or of those of this id\n"
+        "  lead [--epoch N] [--for S]\n"
+        "                          lead the group of replicas from now on, in an epoch above\n"
+        "                          all before (default: the next); with --for only S seconds\n"
+        "                          long, unless it is said again\n"
+        "  follow [--within S]     hand over: once another instance has everything, this one\n"
+        "                          leads no longer, and ends\n"
         "  backup FOLDER           copy the state, on the daemon's machine, to a new or\n"
         "                          empty folder from which a daemon can start\n\n"
         "  --endpoint EP   the daemon's requests endpoint (default " REQUESTS "),\n"
@@ -79,6 +86,9 @@ static const char usage_text[] =
         "  --fresh         with model add: begin anew, whatever was there before\n"
         "  --id            with forget: what follows is a decision's id, no unit\n"
         "  --no-wait       with forget: do not wait until it is done (status tells)\n"
+        "  --epoch N       with lead: the epoch\n"
+        "  --for S         with lead: seconds\n"
+        "  --within S      with follow: or else lead on (default 10)\n"
         "  --string        ID or UNIT is a string even when it is an integer (17, -3; 017\n"
         "                  is one)\n"
         "  --json          the answer as JSON on one line\n";
@@ -95,6 +105,8 @@ typedef struct options {
 	bool by_id;
 	bool no_wait;
 	bool json;
+	uint64_t epoch; /* 0: none given; the seconds too */
+	double seconds, within;
 	const char *words[MOST_WORDS];
 	int count; /* of words given */
 	const char *verb;
@@ -300,6 +312,16 @@ static cop_err put_change(const options *o, cop_bytes *body, cop_diag *diag)
 	return err;
 }
 
+static void put_leading(const options *o, cop_bytes *body)
+{
+	if (o->epoch > 0)
+		cop_wire_put_key_unsigned(body, "epoch", o->epoch);
+	if (o->seconds > 0.0)
+		cop_wire_put_key_double(body, "for", o->seconds);
+	if (o->within > 0.0)
+		cop_wire_put_key_double(body, "within", o->within);
+}
+
 static cop_err put_body(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	if (is_verb(o, "model"))
@@ -310,6 +332,8 @@ static cop_err put_body(const options *o, cop_bytes *body, cop_diag *diag)
 		cop_wire_put_key_unsigned(body, "n", strtoull(o->id, NULL, 10));
 	} else if (o->off) {
 		cop_wire_put_key_bool(body, "on", false);
+	} else if (is_verb(o, "lead") || is_verb(o, "follow")) {
+		put_leading(o, body);
 	} else {
 		if (o->id != NULL)
 			err = put_id(o, body, diag);
@@ -386,6 +410,9 @@ static const cop_option rows[] = {
 	{ "fresh", COP_OPTION_FLAG, OF(fresh) },
 	{ "id", COP_OPTION_FLAG, OF(by_id) },
 	{ "no-wait", COP_OPTION_FLAG, OF(no_wait) },
+	{ "epoch", COP_OPTION_WHOLE, OF(epoch), .least = 1, .most = UINT64_MAX },
+	{ "for", COP_OPTION_NUMBER, OF(seconds), .low = 0.001, .high = 1e9 },
+	{ "within", COP_OPTION_NUMBER, OF(within), .low = 0.001, .high = 86400.0 },
 	{ "json", COP_OPTION_FLAG, OF(json) },
 	{ .name = NULL },
 };
@@ -447,6 +474,8 @@ static const struct form {
 	{ "forget", 1, 2, 0, false, true, "forget: expected UNIT, or --id ID, and perhaps MODEL" },
 	{ "checkpoint", 0, 0, 0, false, true, "expected no argument behind this verb" },
 	{ "reload", 0, 0, 0, false, true, "expected no argument behind this verb" },
+	{ "lead", 0, 0, 0, false, true, "expected no argument behind this verb" },
+	{ "follow", 0, 0, 0, false, true, "expected no argument behind this verb" },
 };
 
 /* Whether the arguments are what the verb takes; fills in the endpoint if none was given. */
@@ -460,6 +489,10 @@ static bool check(options *o, int arguments)
 		return usage_error("--off goes with freeze");
 	if ((o->by_id || o->no_wait) && !is_verb(o, "forget"))
 		return usage_error("--id and --no-wait go with forget");
+	if ((o->epoch > 0 || o->seconds > 0.0) && !is_verb(o, "lead"))
+		return usage_error("--epoch and --for go with lead");
+	if (o->within > 0.0 && !is_verb(o, "follow"))
+		return usage_error("--within goes with follow");
 	if (o->fresh && !is_verb(o, "model"))
 		return usage_error("--fresh goes with model add");
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
@@ -481,7 +514,7 @@ static bool check(options *o, int arguments)
 	               : cop_command_complain(NAME,
 	                         "no verb '%s'; expected status, explain, decide, feedback, positions, checkpoint, "
 	                         "reload, forget, model, refit, "
-	                         "promote, rollback, freeze or backup (coppice ctl --help)",
+	                         "promote, rollback, freeze, lead, follow or backup (coppice ctl --help)",
 	                         o->verb);
 }
 
@@ -524,6 +557,8 @@ int cop_command_ctl(int argc, char **argv)
 		o.id = o.words[2];
 	if (!check(&o, o.count - 1))
 		return COP_EXIT_USAGE;
+	if (is_verb(&o, "follow")) /* which is answered when it is done */
+		o.timeout += o.within > 0.0 ? o.within : FOLLOW_SECONDS;
 	cop_diag diag = { 0 };
 	return cop_command_end(NAME, carry_out(&o, &diag), NULL, &diag);
 }
