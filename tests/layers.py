@@ -190,7 +190,7 @@ CASES = [
     ({"lib/online/a.c": '#include "daemon/b.h"\n', "daemon/b.h": ""}, ("lib/online/a.c", 1, "higher rank")),
     ({"daemon/models/a.c": '#include "daemon/serve/b.h"\n', "daemon/serve/b.h": ""}, ("daemon/models/a.c", 1, "higher rank 4")),
     ({"daemon/serve/a.c": '#include "daemon/refit/b.h"\n', "daemon/refit/b.h": ""}, ("daemon/serve/a.c", 1, "sibling")),
-    ({"daemon/report/a.c": '#include "daemon/c.h"\n', "daemon/c.h": ""}, ("daemon/report/a.c", 1, "higher rank 6")),
+    ({"daemon/report/a.c": '#include "daemon/c.h"\n', "daemon/c.h": ""}, ("daemon/report/a.c", 1, "higher rank 7")),
     ({"daemon/a.c": '#include "daemon/report/b.h"\n', "daemon/report/b.h": '#include "base/c.h"\n', "lib/base/c.h": ""}, None),
     ({"lib/table/a.c": "#include <zlib.h>\n"}, ("lib/table/a.c", 1, "zlib.h")),
     ({"lib/base/stream_x.c": "#include <zstd.h>\n"}, None),

@@ -133,16 +133,21 @@ static verdict stop(cop_replica_follower *f, const char *event, const char *reas
 	return WAITS;
 }
 
+void cop_replica_apply_epoch(cop_replica_follower *f, uint64_t sequence)
+{
+	cop_journaler *journal = f->durable->journal;
+	cop_diag why = { 0 };
+	bool begins = sequence >= f->begun && cop_journaler_epoch(journal) < f->epoch;
+	if (begins && !cop_journaler_broken(journal) && cop_journaler_begin_epoch(journal, f->epoch, &why) != COP_OK)
+		cop_healing_broke(f->durable, &why);
+}
+
 static verdict apply(cop_replica_follower *f, const cop_journal_record *raw)
 {
 	cop_durability *durable = f->durable;
 	char reason[256], why[200];
 	size_t length = COP_JOURNAL_FRAME_HEAD + raw->length;
-	cop_diag broke = { 0 };
-	bool begins = raw->sequence >= f->begun && cop_journaler_epoch(durable->journal) < f->epoch;
-	if (begins && !cop_journaler_broken(durable->journal) &&
-	        cop_journaler_begin_epoch(durable->journal, f->epoch, &broke) != COP_OK)
-		cop_healing_broke(durable, &broke);
+	cop_replica_apply_epoch(f, raw->sequence);
 	if (!cop_journaler_room(durable->journal, length))
 		return WAITS; /* it is broken, and heals */
 	cop_err err = cop_recovery_apply(&f->recovery, &durable->models, raw);

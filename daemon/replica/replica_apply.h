@@ -6,6 +6,8 @@
 
 /* Takes what waits in line, as much as a turn may: the follower's state says what became of it. True: something was taken. */
 bool cop_replica_apply_turn(cop_replica_follower *follower, double now);
+/* The journal begins the leader's epoch, once it has, or is to have, a record of it. */
+void cop_replica_apply_epoch(cop_replica_follower *follower, uint64_t sequence);
 /* Drops what waits in line. */
 void cop_replica_apply_drop(cop_replica_follower *follower);
 /* Another state, which the log is told. */

@@ -169,6 +169,8 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	}
 	f->epoch = m->epoch;
 	f->begun = m->first;
+	if (m->next > 1)
+		cop_replica_apply_epoch(f, m->next - 1);
 	f->leader_next = m->next;
 	f->reason[0] = '\0';
 	f->taken = 0;
