@@ -553,6 +553,8 @@ static cop_err check_tree(const dgt_learner *g, const cop_trees *trees, cop_diag
 		        cop_trees_outputs(trees));
 	else if (cop_trees_count(trees) != 1)
 		cop_diag_message(diag, "learner dgt takes one tree, not %zu", cop_trees_count(trees));
+	else if (cop_tree_facets(tree) > 0)
+		cop_diag_message(diag, "learner dgt takes a tree with linear splits, not polytopes");
 	else if (!cop_tree_constant_leaves(tree))
 		cop_diag_message(diag, "learner dgt takes a tree with constant leaves, not linear ones");
 	else if (cop_tree_depth(tree) > height)

@@ -278,7 +278,7 @@ static float value_at(const cop_row *x, uint32_t index)
 	return from < x->nnz && x->index[from] == index ? x->value[from] : 0.0f;
 }
 
-/* The heaviest stored features of node t at raw. */
+/* The heaviest stored features of vector t at raw. */
 static void fill_node(const cop_tree_vectors *nodes, size_t t, const cop_row *raw, cop_explained_node *out)
 {
 	for (size_t i = nodes->start[t]; i < nodes->start[t + 1]; i++) {
@@ -295,6 +295,16 @@ static void fill_node(const cop_tree_vectors *nodes, size_t t, const cop_row *ra
 	}
 }
 
+/* Of a polytope, of its heaviest facet there. */
+static void fill_split(const cop_tree *tree, size_t t, const cop_row *raw, cop_explained_node *out)
+{
+	const cop_tree_parts *parts = cop_tree_view(tree);
+	if (cop_tree_parts_facets(parts, t) > 0)
+		fill_node(&parts->facets, cop_tree_heaviest_facet(tree, t, raw), raw, out);
+	else
+		fill_node(&parts->nodes, t, raw, out);
+}
+
 static void explain_tree(
         cop_refit *r, size_t m, const cop_row *raw, size_t output, cop_explanation *e, cop_explained_expert *expert)
 {
@@ -307,7 +317,7 @@ static void explain_tree(
 		cop_explained_node *node = cop_explanation_node(e, out);
 		node->node = r->path[i].node;
 		node->margin = r->path[i].margin;
-		fill_node(&cop_tree_view(tree)->nodes, r->path[i].node, &seen, node);
+		fill_split(tree, r->path[i].node, &seen, node);
 	}
 	cop_tree_leaf_outputs(tree, leaf, &seen, r->work);
 	fill_unknown(r, r->work);

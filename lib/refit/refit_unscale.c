@@ -79,12 +79,17 @@ static cop_err make_constants(size_t leaves, size_t outputs, const float *leaf, 
 cop_err cop_refit_unscale(const cop_refit_problem *p, const cop_tree *scaled, const float *leaf, cop_tree **out)
 {
 	cop_tree_parts parts = *cop_tree_view(scaled);
-	vectors nodes = { NULL, NULL }, rows = { NULL, NULL };
+	vectors nodes = { NULL, NULL }, rows = { NULL, NULL }, facets = { NULL, NULL };
 	constants c = { NULL, NULL, NULL, NULL };
 	*out = NULL;
 	cop_err err = unscale(p, &parts.nodes, 0.0, 1.0, &nodes);
 	parts.nodes.weight = nodes.weight;
 	parts.nodes.bias = nodes.bias;
+	if (err == COP_OK && parts.facets.count > 0) {
+		err = unscale(p, &parts.facets, 0.0, 1.0, &facets);
+		parts.facets.weight = facets.weight;
+		parts.facets.bias = facets.bias;
+	}
 	if (err == COP_OK && leaf != NULL) {
 		err = make_constants(cop_tree_leaves(scaled), parts.outputs, leaf, &c);
 		parts.rows = (cop_tree_vectors){
@@ -102,6 +107,7 @@ cop_err cop_refit_unscale(const cop_refit_problem *p, const cop_tree *scaled, co
 	if (err == COP_OK)
 		err = cop_tree_new(&parts, out);
 	vectors_fini(&nodes);
+	vectors_fini(&facets);
 	vectors_fini(&rows);
 	constants_fini(&c);
 	return err;

@@ -92,7 +92,8 @@ static cop_err check(const cop_laptao_settings *set, const cop_sample *sample, c
 	if (start == NULL)
 		return COP_OK;
 	const cop_tree_parts *parts = cop_tree_view(start);
-	return parts->d == sample->rows->d && parts->outputs == sample->outputs ? COP_OK : COP_ESHAPE;
+	const bool fits = parts->d == sample->rows->d && parts->outputs == sample->outputs;
+	return fits && parts->facets.count == 0 ? COP_OK : COP_ESHAPE;
 }
 
 /* ---- the state ---- */

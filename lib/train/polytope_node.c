@@ -2,7 +2,8 @@
  * ds_n r_k sigmoid(z_nk), what the objective's derivative is by z_nk.
  *
  * In the entropy the terms through the leaves' class shares cancel (the shares of a leaf sum to 1), so that the
- * derivative by P(right | x_n) is (ln share_left(y_n) - ln share_right(y_n)) / n. */
+ * derivative by P(right | x_n) is (ln share_left(y_n) - ln share_right(y_n)) / n. Of values those through the means
+ * cancel likewise, which leaves the difference of the squared distances. */
 #include "train/polytope_node.h"
 
 #include <float.h>
@@ -89,6 +90,26 @@ double cop_polytope_node_entropy(
 		const double l = fmax(left[label[i]], DBL_MIN), r = fmax(right[label[i]], DBL_MIN);
 		const double by_right = log(l) - log(fmax(all_left, DBL_MIN)) - log(r) + log(fmax(all_right, DBL_MIN));
 		ds[i] = by_right * exp(-s[i]) / (double)n;
+	}
+	return sum / (double)n;
+}
+
+double cop_polytope_node_variance(size_t n, const float *target, const double *s, double *ds)
+{
+	double mass[2] = { 0.0, 0.0 }, mean[2] = { 0.0, 0.0 }, sum = 0.0;
+	for (size_t i = 0; i < n; i++) {
+		const double left = exp(-s[i]), right = -expm1(-s[i]);
+		mass[0] += left;
+		mass[1] += right;
+		mean[0] += left * (double)target[i];
+		mean[1] += right * (double)target[i];
+	}
+	mean[0] /= fmax(mass[0], DBL_MIN);
+	mean[1] /= fmax(mass[1], DBL_MIN);
+	for (size_t i = 0; i < n; i++) {
+		const double l = (double)target[i] - mean[0], r = (double)target[i] - mean[1];
+		sum += exp(-s[i]) * l * l - expm1(-s[i]) * r * r;
+		ds[i] = (r * r - l * l) * exp(-s[i]) / (double)n;
 	}
 	return sum / (double)n;
 }

@@ -43,5 +43,8 @@ double cop_polytope_node_prior(
  * sums s and labels below `classes`; its derivatives by s into ds (n). room: 2 x classes numbers. */
 double cop_polytope_node_entropy(
         size_t n, size_t classes, const uint32_t *label, const double *s, double *room, double *ds);
+/* The same of values, n in `target`: the mean squared distance to the side's mean, rows weighted by their probability of
+ * that side (eqs. 15 and 16). */
+double cop_polytope_node_variance(size_t n, const float *target, const double *s, double *ds);
 
 #endif

@@ -329,7 +329,7 @@ cop_err cop_tao_start_given(cop_tao_state *state, const cop_tree *start)
 	const cop_tree_parts *parts = cop_tree_view(start);
 	int32_t root = parts->nodes.count > 0 ? 0 : ~0;
 
-	if (parts->d != state->d || parts->outputs != state->outputs)
+	if (parts->d != state->d || parts->outputs != state->outputs || parts->facets.count > 0)
 		return COP_ESHAPE;
 	float *zeros = cop_mem_alloc(state->d, sizeof *zeros);
 	copier c = { .state = state,

@@ -20,6 +20,7 @@
 const cop_tree_parts *cop_tree_view(const cop_tree *tree) { return &tree->parts; }
 size_t cop_tree_leaves(const cop_tree *tree) { return tree->nodes.count + 1; }
 unsigned cop_tree_depth(const cop_tree *tree) { return tree->depth; }
+size_t cop_tree_facets(const cop_tree *tree) { return tree->facets.count; }
 bool cop_tree_constant_leaves(const cop_tree *tree) { return tree->constant; }
 
 bool cop_tree_leaf_constant(const cop_tree *tree, size_t leaf)
@@ -104,10 +105,14 @@ static float match_sum(
 	return sum;
 }
 
+static float facets_sum(const cop_tree *tree, size_t node, const cop_row *row);
+
 static float sparse_sum(const cop_tree *tree, const cop_tree_line *line, const cop_row *row)
 {
 	if (line->kind == COP_TREE_LINE_NONE)
 		return 0.0f;
+	if (line->kind == COP_TREE_LINE_FACETS)
+		return facets_sum(tree, line->at, row);
 	if (line->kind == COP_TREE_LINE_FULL)
 		return fetch_sum(row->nnz, row->index, row->value, line->w);
 	if (line->kind == COP_TREE_LINE_AXIS) {
@@ -126,7 +131,38 @@ static inline float dense_sum(const cop_tree *tree, const cop_tree_line *line, c
 		                              : tree->kernel->dot(tree->parts.d, line->w, x);
 	if (line->kind == COP_TREE_LINE_NONE)
 		return 0.0f;
+	if (line->kind == COP_TREE_LINE_FACETS)
+		return facets_sum(tree, line->at, &(cop_row){ .d = tree->parts.d, .dense = x });
 	return fetch_sum(line->at, tree->index + (line->w - tree->weight), line->w, x);
+}
+
+static float facet_part(const cop_tree *tree, size_t k, const cop_row *row)
+{
+	const cop_tree_line *line = &tree->facet_line[k];
+	float z = row->dense != NULL ? dense_sum(tree, line, row->dense) : sparse_sum(tree, line, row);
+	double at = (double)z + (double)tree->facets.bias[k];
+	return (float)((double)tree->r[k] * (fmax(at, 0.0) + log1p(exp(-fabs(at)))));
+}
+
+static float facets_sum(const cop_tree *tree, size_t node, const cop_row *row)
+{
+	float sum = 0.0f;
+	for (size_t k = tree->facet[node]; k < tree->facet[node + 1]; k++)
+		sum += facet_part(tree, k, row);
+	return sum;
+}
+
+size_t cop_tree_heaviest_facet(const cop_tree *tree, size_t node, const cop_row *row)
+{
+	COP_ASSERT(row->d == tree->parts.d && cop_tree_parts_facets(&tree->parts, node) > 0);
+	size_t best = tree->facet[node];
+	float most = facet_part(tree, best, row);
+	for (size_t k = best + 1; k < tree->facet[node + 1]; k++) {
+		float part = facet_part(tree, k, row);
+		best = part > most ? k : best;
+		most = fmaxf(part, most);
+	}
+	return best;
 }
 
 static inline float margin(const cop_tree *tree, const cop_tree_node *node, const cop_row *row)

@@ -1,9 +1,12 @@
-/* tree/tree.h: the hard tree that batch learners end in: any split that is linear, any leaf.
+/* tree/tree.h: the hard tree that batch learners end in: any split that is linear or a convex polytope, any leaf.
  *
  * d features, K outputs. Decision node t has the margin a_t = sum_j w_tj x_j + b_t over its stored features and sends x
  * right iff a_t >= 0: one stored feature of weight 1 is an axis-aligned split at -b_t, all d an oblique one. c >= 0 as
  * a child is decision node c, c < 0 is leaf ~c. Node 0 is the root; a tree of 0 nodes is a lone leaf. Parents stand
  * before their children.
+ *
+ * A node may have facets instead of stored features: a_t = sum_k r_k ln(1 + exp(<beta_k, x> + c_k)) + b_t, which is
+ * convex in x, so that what goes left is a convex set (Armandpour et al., eq. 2; train/polytope_node.h).
  *
  * A leaf has rows, each for one output: score = sum_j v_j x_j + c. Without stored features in any row the leaf is
  * constant; outputs without a row score 0 (values), or are never predicted (logits: their probability is 0).
@@ -46,9 +49,12 @@ typedef struct cop_tree_parts {
 	cop_tree_link link;
 	cop_tree_vectors nodes;
 	const int32_t *left, *right; /* nodes.count each; NULL when there are none */
-	cop_tree_vectors rows;       /* of all leaves, leaf by leaf */
-	const size_t *leaf;          /* nodes.count + 2: leaf l has the rows leaf[l] to leaf[l + 1], at least one */
-	const uint32_t *output;      /* of each row, ascending within a leaf, below outputs */
+	cop_tree_vectors facets;     /* of all nodes, node by node: beta and c; count 0: no node has any */
+	const size_t *facet; /* nodes.count + 1: node t has facets facet[t] to facet[t + 1]; NULL when there are none */
+	const float *r;      /* of each facet, above 0 */
+	cop_tree_vectors rows;  /* of all leaves, leaf by leaf */
+	const size_t *leaf;     /* nodes.count + 2: leaf l has the rows leaf[l] to leaf[l + 1], at least one */
+	const uint32_t *output; /* of each row, ascending within a leaf, below outputs */
 } cop_tree_parts;
 
 typedef struct cop_tree cop_tree;
@@ -71,6 +77,16 @@ unsigned cop_tree_depth(const cop_tree *tree);
 bool cop_tree_constant_leaves(const cop_tree *tree);
 bool cop_tree_leaf_constant(const cop_tree *tree, size_t leaf);
 
+/* Facets of a node; 0: its split is linear. */
+static inline size_t cop_tree_parts_facets(const cop_tree_parts *parts, size_t node)
+{
+	return parts->facets.count == 0 ? 0 : parts->facet[node + 1] - parts->facet[node];
+}
+
+/* Facets of all nodes. */
+size_t cop_tree_facets(const cop_tree *tree);
+/* Of node t's facets the one whose part of a_t is largest at a row; the node has some. */
+size_t cop_tree_heaviest_facet(const cop_tree *tree, size_t node, const cop_row *row);
 /* a_t of a row (row->d must be d), and the leaf that it reaches, in [0, leaves). */
 float cop_tree_margin(const cop_tree *tree, size_t node, const cop_row *row);
 size_t cop_tree_leaf(const cop_tree *tree, const cop_row *row);
@@ -92,7 +108,7 @@ size_t cop_tree_leaf_class(const cop_tree *tree, size_t leaf, const cop_row *row
 size_t cop_tree_class(const cop_tree *tree, const cop_row *row);
 
 /* The thesis's appendix A: non-zero weights and biases of all nodes and leaves (K for a constant leaf); a leaf of two
- * logit rows counts as one. */
+ * logit rows counts as one, a facet's r as one more. */
 size_t cop_tree_parameters(const cop_tree *tree);
 /* The parameters that row meets on its way. */
 size_t cop_tree_flops(const cop_tree *tree, const cop_row *row);

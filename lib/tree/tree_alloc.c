@@ -19,12 +19,15 @@ void cop_tree_free(cop_tree *tree)
 	cop_mem_free(tree->right);
 	cop_mem_free(tree->leaf);
 	cop_mem_free(tree->output);
+	cop_mem_free(tree->facet);
+	cop_mem_free(tree->r);
 	cop_mem_free(tree->start);
 	cop_mem_free(tree->index);
 	cop_mem_free(tree->weight);
 	cop_mem_free(tree->bias);
 	cop_mem_free(tree->node);
 	cop_mem_free(tree->line);
+	cop_mem_free(tree->facet_line);
 	cop_mem_free(tree->full);
 	cop_mem_free(tree->node_numbers);
 	cop_mem_free(tree->leaf_numbers);
@@ -42,8 +45,14 @@ static void divide_room(cop_tree *tree, const cop_tree_size *size)
 	tree->nodes = (cop_tree_room){ size->nodes, tree->start, tree->index, tree->weight, tree->bias };
 	tree->rows = (cop_tree_room){ size->rows, tree->start + size->nodes + 1, tree->index + size->node_entries,
 		tree->weight + size->node_entries, tree->bias + size->nodes };
+	const size_t vectors = size->nodes + size->rows, entries = size->node_entries + size->row_entries;
+	tree->facets = (cop_tree_room){ size->facets, tree->start + vectors + 2, tree->index + entries,
+		tree->weight + entries, tree->bias + vectors };
 	tree->parts.nodes = view(&tree->nodes);
 	tree->parts.rows = view(&tree->rows);
+	tree->parts.facets = view(&tree->facets);
+	tree->parts.facet = tree->facet;
+	tree->parts.r = tree->r;
 	tree->parts.left = tree->left;
 	tree->parts.right = tree->right;
 	tree->parts.leaf = tree->leaf;
@@ -56,8 +65,10 @@ cop_err cop_tree_alloc(size_t d, size_t outputs, cop_tree_link link, const cop_t
 	*out = NULL;
 	if (size->nodes > COP_TREE_MAX_NODES || size->rows == 0)
 		return COP_EINVAL;
-	if (__builtin_add_overflow(size->nodes + 2, size->rows, &vectors) ||
-	        __builtin_add_overflow(size->node_entries, size->row_entries, &entries))
+	if (__builtin_add_overflow(size->nodes + 3, size->rows, &vectors) ||
+	        __builtin_add_overflow(vectors, size->facets, &vectors) ||
+	        __builtin_add_overflow(size->node_entries, size->row_entries, &entries) ||
+	        __builtin_add_overflow(entries, size->facet_entries, &entries))
 		return COP_ENOMEM;
 	cop_tree *tree = cop_mem_alloc(1, sizeof *tree);
 	if (tree == NULL)
@@ -73,8 +84,11 @@ cop_err cop_tree_alloc(size_t d, size_t outputs, cop_tree_link link, const cop_t
 	tree->index = cop_mem_alloc(entries, sizeof *tree->index);
 	tree->weight = cop_mem_alloc(entries, sizeof *tree->weight);
 	tree->bias = cop_mem_alloc(vectors, sizeof *tree->bias);
+	tree->facet = size->facets == 0 ? NULL : cop_mem_alloc(size->nodes + 1, sizeof *tree->facet);
+	tree->r = size->facets == 0 ? NULL : cop_mem_alloc(size->facets, sizeof *tree->r);
 	if (tree->left == NULL || tree->right == NULL || tree->leaf == NULL || tree->output == NULL ||
-	        tree->start == NULL || tree->index == NULL || tree->weight == NULL || tree->bias == NULL) {
+	        tree->start == NULL || tree->index == NULL || tree->weight == NULL || tree->bias == NULL ||
+	        (size->facets > 0 && (tree->facet == NULL || tree->r == NULL))) {
 		cop_tree_free(tree);
 		return COP_ENOMEM;
 	}
@@ -165,7 +179,14 @@ static void make_lines(cop_tree *tree)
 		tree->node[t].child[0] = tree->left[t];
 		tree->node[t].child[1] = tree->right[t];
 		tree->node_numbers[t] = nonzeros(&tree->nodes, t) + 1;
+		const size_t facets = cop_tree_parts_facets(&tree->parts, t);
+		if (facets > 0)
+			tree->node[t].line = (cop_tree_line){ NULL, COP_TREE_LINE_FACETS, (uint32_t)t };
+		for (size_t k = 0; k < facets; k++)
+			tree->node_numbers[t] += nonzeros(&tree->facets, tree->facet[t] + k) + 2;
 	}
+	for (size_t k = 0; k < tree->facets.count; k++)
+		tree->facet_line[k] = make_line(d, &tree->facets, k, &full);
 	for (size_t r = 0; !tree->constant && r < tree->rows.count; r++)
 		tree->line[r] = make_line(d, &tree->rows, r, &full);
 	for (size_t l = 0; l <= n; l++)
@@ -178,17 +199,21 @@ cop_err cop_tree_settle(cop_tree *tree)
 	cop_err err = cop_tree_check(&tree->parts, &tree->depth);
 	if (err != COP_OK)
 		return err;
-	if (__builtin_mul_overflow(full_vectors(d, &tree->nodes) + full_vectors(d, &tree->rows), d, &floats))
+	if (__builtin_mul_overflow(
+	            full_vectors(d, &tree->nodes) + full_vectors(d, &tree->rows) + full_vectors(d, &tree->facets), d,
+	            &floats))
 		return COP_ENOMEM;
 	tree->constant = tree->rows.start[tree->rows.count] == 0;
 	tree->kernel = cop_kernel_best();
 	tree->node = cop_mem_alloc(n, sizeof *tree->node);
 	tree->line = tree->constant ? NULL : cop_mem_alloc(tree->rows.count, sizeof *tree->line);
+	tree->facet_line = tree->facets.count == 0 ? NULL : cop_mem_alloc(tree->facets.count, sizeof *tree->facet_line);
 	tree->full = cop_mem_alloc(floats, sizeof *tree->full);
 	tree->node_numbers = cop_mem_alloc(n, sizeof *tree->node_numbers);
 	tree->leaf_numbers = cop_mem_alloc(n + 1, sizeof *tree->leaf_numbers);
 	if (tree->node == NULL || (tree->line == NULL && !tree->constant) || tree->full == NULL ||
-	        tree->node_numbers == NULL || tree->leaf_numbers == NULL)
+	        tree->node_numbers == NULL || tree->leaf_numbers == NULL ||
+	        (tree->facet_line == NULL && tree->facets.count > 0))
 		return COP_ENOMEM;
 	make_lines(tree);
 	return cop_tree_columns_new(tree, &tree->columns);
@@ -223,12 +248,16 @@ cop_err cop_tree_new(const cop_tree_parts *parts, cop_tree **out)
 	*out = NULL;
 	if (n > COP_TREE_MAX_NODES)
 		return COP_EINVAL;
-	cop_tree_size size = { n, parts->rows.count, entries_of(&parts->nodes), entries_of(&parts->rows) };
+	const cop_tree_size size = { n, parts->rows.count, entries_of(&parts->nodes), entries_of(&parts->rows),
+		parts->facets.count, entries_of(&parts->facets) };
 	cop_err err = cop_tree_alloc(parts->d, parts->outputs, parts->link, &size, &tree);
 	if (err != COP_OK)
 		return err;
 	copy_vectors(&tree->nodes, &parts->nodes);
 	copy_vectors(&tree->rows, &parts->rows);
+	copy_vectors(&tree->facets, &parts->facets);
+	copy(tree->facet, parts->facet, size.facets == 0 ? 0 : n + 1, sizeof *tree->facet);
+	copy(tree->r, parts->r, size.facets, sizeof *tree->r);
 	copy(tree->left, parts->left, n, sizeof *tree->left);
 	copy(tree->right, parts->right, n, sizeof *tree->right);
 	copy(tree->leaf, parts->leaf, n + 2, sizeof *tree->leaf);

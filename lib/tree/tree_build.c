@@ -21,19 +21,21 @@ struct cop_tree_build {
 	size_t d, outputs;
 	cop_tree_link link;
 	cop_err err;
-	growing nodes, rows;
+	growing nodes, rows, facets;
+	cop_bytes facet, r; /* facet: nodes + 1 */
 	cop_bytes left, right;
 	size_t leaves;
 	cop_bytes leaf, output;
 };
 
-#define ARRAYS 12
+#define ARRAYS 18
 
 static void arrays_of(cop_tree_build *build, cop_bytes **array)
 {
 	cop_bytes *all[ARRAYS] = { &build->nodes.start, &build->nodes.index, &build->nodes.weight, &build->nodes.bias,
 		&build->rows.start, &build->rows.index, &build->rows.weight, &build->rows.bias, &build->left,
-		&build->right, &build->leaf, &build->output };
+		&build->right, &build->leaf, &build->output, &build->facets.start, &build->facets.index,
+		&build->facets.weight, &build->facets.bias, &build->facet, &build->r };
 	memcpy(array, all, sizeof all);
 }
 
@@ -60,6 +62,8 @@ cop_err cop_tree_build_new(size_t d, size_t outputs, cop_tree_link link, cop_tre
 	build->link = link;
 	cop_bytes_put_u64(&build->nodes.start, 0);
 	cop_bytes_put_u64(&build->rows.start, 0);
+	cop_bytes_put_u64(&build->facets.start, 0);
+	cop_bytes_put_u64(&build->facet, 0);
 	cop_bytes_put_u64(&build->leaf, 0);
 	if (!is_well(build)) {
 		cop_tree_build_free(build);
@@ -115,6 +119,7 @@ static int32_t end_node(cop_tree_build *build)
 {
 	cop_bytes_put_u32(&build->left, (uint32_t)NO_CHILD);
 	cop_bytes_put_u32(&build->right, (uint32_t)NO_CHILD);
+	cop_bytes_put_u64(&build->facet, build->facets.count);
 	return is_well(build) ? (int32_t)(build->nodes.count - 1) : 0;
 }
 
@@ -134,6 +139,22 @@ int32_t cop_tree_build_axis(cop_tree_build *build, size_t feature, float thresho
 		return 0;
 	put_entry(&build->nodes, feature, 1.0f);
 	end_vector(&build->nodes, 0.0f - threshold);
+	return end_node(build);
+}
+
+int32_t cop_tree_build_polytope(
+        cop_tree_build *build, size_t facets, const float *beta, const float *r, float threshold)
+{
+	if (facets == 0 && build->err == COP_OK)
+		build->err = COP_EINVAL;
+	if (!has_place(build, build->nodes.count, COP_TREE_MAX_NODES))
+		return 0;
+	for (size_t k = 0; k < facets; k++) {
+		const float *w = beta + k * (build->d + 1);
+		put_vector(&build->facets, build->d, w, w[build->d]);
+		cop_bytes_put_f32(&build->r, r[k]);
+	}
+	put_vector(&build->nodes, build->d, NULL, 0.0f - threshold);
 	return end_node(build);
 }
 
@@ -193,6 +214,9 @@ static cop_tree_parts parts_of(cop_tree_build *build)
 	cop_tree_parts parts = { .d = build->d, .outputs = build->outputs, .link = build->link };
 	parts.nodes = view(&build->nodes);
 	parts.rows = view(&build->rows);
+	parts.facets = view(&build->facets);
+	parts.facet = data_of(&build->facet);
+	parts.r = data_of(&build->r);
 	parts.leaf = data_of(&build->leaf);
 	parts.output = data_of(&build->output);
 	return parts;

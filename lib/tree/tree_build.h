@@ -17,6 +17,10 @@ void cop_tree_build_free(cop_tree_build *build);
  * its number in the build, to be used as a child. Children may be set later. */
 int32_t cop_tree_build_node(cop_tree_build *build, const float *w, float bias);
 int32_t cop_tree_build_axis(cop_tree_build *build, size_t feature, float threshold);
+/* One of `facets` facets, beta facets x (d + 1) with each one's c last (zeros of the others are not stored), r facets:
+ * right iff sum_k r_k ln(1 + exp(<beta_k, x> + c_k)) >= threshold. */
+int32_t cop_tree_build_polytope(
+        cop_tree_build *build, size_t facets, const float *beta, const float *r, float threshold);
 void cop_tree_build_children(cop_tree_build *build, int32_t node, int32_t left, int32_t right);
 /* A leaf, as a child (negative). Constant: `outputs` values. Linear: `rows` rows for output[0..rows) ascending, v is
  * rows x d (zeros are not stored), c has `rows`. */

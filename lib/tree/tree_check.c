@@ -37,6 +37,26 @@ static cop_err check_vectors(const cop_tree_vectors *vectors, size_t d)
 	return finite && all_finite(vectors->count, vectors->bias) ? COP_OK : COP_ENONFINITE;
 }
 
+/* A node has stored features or facets, not both. */
+static bool facets_are_valid(const cop_tree_parts *parts)
+{
+	const size_t n = parts->nodes.count;
+	if (parts->facets.count == 0)
+		return true;
+	if (n == 0 || parts->facet[0] != 0 || parts->facet[n] != parts->facets.count)
+		return false;
+	for (size_t t = 0; t < n; t++) {
+		const size_t from = parts->facet[t], to = parts->facet[t + 1];
+		if (from > to || to > parts->facets.count ||
+		        (from < to && parts->nodes.start[t] < parts->nodes.start[t + 1]))
+			return false;
+	}
+	for (size_t k = 0; k < parts->facets.count; k++)
+		if (!(parts->r[k] > 0.0f) || !isfinite(parts->r[k]))
+			return false;
+	return true;
+}
+
 static bool leaves_are_valid(const cop_tree_parts *parts)
 {
 	size_t leaves = parts->nodes.count + 1;
@@ -99,7 +119,9 @@ cop_err cop_tree_check(const cop_tree_parts *parts, unsigned *depth)
 	cop_err err = check_vectors(&parts->nodes, parts->d);
 	if (err == COP_OK)
 		err = check_vectors(&parts->rows, parts->d);
-	if (err == COP_OK && !leaves_are_valid(parts))
+	if (err == COP_OK)
+		err = check_vectors(&parts->facets, parts->d);
+	if (err == COP_OK && !(leaves_are_valid(parts) && facets_are_valid(parts)))
 		err = COP_EINVAL;
 	return err == COP_OK ? check_children(parts, depth) : err;
 }

@@ -59,8 +59,14 @@ static bool walk(picked *p, size_t n, size_t leaves, const int32_t *left, const 
 static cop_tree_size measure(const picked *p, const cop_tree_parts *parts)
 {
 	cop_tree_size size = { .nodes = p->nodes };
-	for (size_t t = 0; t < p->nodes; t++)
-		size.node_entries += parts->nodes.start[p->node[t] + 1] - parts->nodes.start[p->node[t]];
+	for (size_t t = 0; t < p->nodes; t++) {
+		const size_t node = p->node[t], facets = cop_tree_parts_facets(parts, node);
+		size.node_entries += parts->nodes.start[node + 1] - parts->nodes.start[node];
+		size.facets += facets;
+		if (facets > 0)
+			size.facet_entries +=
+			        parts->facets.start[parts->facet[node + 1]] - parts->facets.start[parts->facet[node]];
+	}
 	for (size_t l = 0; l < p->leaves; l++) {
 		size_t from = parts->leaf[p->leaf[l]], to = parts->leaf[p->leaf[l] + 1];
 		size.rows += to - from;
@@ -86,12 +92,25 @@ static int32_t renumber(const picked *p, int32_t child)
 	return child >= 0 ? (int32_t)(p->new_node[child] - 1) : ~(int32_t)(p->new_leaf[~child] - 1);
 }
 
+/* Those of node `from` as those of node `to`, behind the ones that are there. */
+static void put_facets(cop_tree *tree, size_t to, const cop_tree_parts *parts, size_t from)
+{
+	size_t at = tree->facet[to];
+	for (size_t i = 0; i < cop_tree_parts_facets(parts, from); i++, at++) {
+		put_vector(&tree->facets, at, &parts->facets, parts->facet[from] + i);
+		tree->r[at] = parts->r[parts->facet[from] + i];
+	}
+	tree->facet[to + 1] = at;
+}
+
 static void fill(
         cop_tree *tree, const picked *p, const cop_tree_parts *parts, const int32_t *left, const int32_t *right)
 {
 	size_t rows = 0;
 	for (size_t t = 0; t < p->nodes; t++) {
 		put_vector(&tree->nodes, t, &parts->nodes, p->node[t]);
+		if (tree->facet != NULL)
+			put_facets(tree, t, parts, p->node[t]);
 		tree->left[t] = renumber(p, left[p->node[t]]);
 		tree->right[t] = renumber(p, right[p->node[t]]);
 	}

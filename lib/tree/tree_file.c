@@ -1,15 +1,19 @@
 /* Payload of section "tree", version 1:
  *
- *     u32 d, outputs, link, nodes; u64 rows, node entries, row entries
+ *     u32 d, outputs, link (256 more where nodes have facets), nodes; u64 rows, node entries, row entries
+ *     where nodes have facets: u64 facets, facet entries
  *     nodes x (u32 left, u32 right) as two's complement
  *     nodes + 1 x u32 rows of each leaf; u32 outputs of the rows of those leaves that have fewer than all outputs
  *     the nodes' vectors, then the rows': u32 entries of each; u32 indices of those that store fewer than all
  *     features; f32 weights; f32 biases
+ *     where nodes have facets: nodes x u32 facets of each; the facets' vectors likewise; f32 r of each
  *
  * Only one sequence of bytes stands for a tree, so what was loaded saves to the same bytes. All counts are held against
  * the bytes that remain before room is taken; then the tree is settled, which checks the rest. */
 #include "store/section_file.h"
 #include "tree/tree_private.h"
+
+#define WITH_FACETS 256U /* beside the link */
 
 static void save_vectors(const cop_tree_vectors *vectors, size_t d, cop_bytes *bytes)
 {
@@ -25,6 +29,16 @@ static void save_vectors(const cop_tree_vectors *vectors, size_t d, cop_bytes *b
 	cop_bytes_put_f32s(bytes, vectors->bias, vectors->count);
 }
 
+static void save_facets(const cop_tree_parts *parts, cop_bytes *bytes)
+{
+	if (parts->facets.count == 0)
+		return;
+	for (size_t t = 0; t < parts->nodes.count; t++)
+		cop_bytes_put_u32(bytes, (uint32_t)(parts->facet[t + 1] - parts->facet[t]));
+	save_vectors(&parts->facets, parts->d, bytes);
+	cop_bytes_put_f32s(bytes, parts->r, parts->facets.count);
+}
+
 void cop_tree_save(const cop_tree *tree, cop_bytes *bytes)
 {
 	const cop_tree_parts *parts = &tree->parts;
@@ -32,11 +46,15 @@ void cop_tree_save(const cop_tree *tree, cop_bytes *bytes)
 	size_t mark = cop_section_file_begin_section(bytes, COP_TREE_SECTION, COP_TREE_VERSION);
 	cop_bytes_put_u32(bytes, (uint32_t)parts->d);
 	cop_bytes_put_u32(bytes, (uint32_t)parts->outputs);
-	cop_bytes_put_u32(bytes, (uint32_t)parts->link);
+	cop_bytes_put_u32(bytes, (uint32_t)parts->link | (parts->facets.count > 0 ? WITH_FACETS : 0));
 	cop_bytes_put_u32(bytes, (uint32_t)n);
 	cop_bytes_put_u64(bytes, parts->rows.count);
 	cop_bytes_put_u64(bytes, parts->nodes.start[n]);
 	cop_bytes_put_u64(bytes, parts->rows.start[parts->rows.count]);
+	if (parts->facets.count > 0) {
+		cop_bytes_put_u64(bytes, parts->facets.count);
+		cop_bytes_put_u64(bytes, parts->facets.start[parts->facets.count]);
+	}
 	for (size_t t = 0; t < n; t++) {
 		cop_bytes_put_u32(bytes, (uint32_t)parts->left[t]);
 		cop_bytes_put_u32(bytes, (uint32_t)parts->right[t]);
@@ -50,6 +68,7 @@ void cop_tree_save(const cop_tree *tree, cop_bytes *bytes)
 	}
 	save_vectors(&parts->nodes, parts->d, bytes);
 	save_vectors(&parts->rows, parts->d, bytes);
+	save_facets(parts, bytes);
 	cop_section_file_end_section(bytes, mark);
 }
 
@@ -60,10 +79,12 @@ static bool size_fits(const cop_tree_size *size, size_t left)
 {
 	size_t words = left / 4;
 	if (size->nodes > COP_TREE_MAX_NODES || size->rows > words || size->node_entries > words ||
-	        size->row_entries > words)
+	        size->row_entries > words || size->facets > words || size->facet_entries > words)
 		return false;
-	/* nodes: children, rows of a leaf, entries, bias; rows: entries, bias; entries: weight */
-	return 5 * size->nodes + 1 + 2 * size->rows + size->node_entries + size->row_entries <= words;
+	/* nodes: children, rows of a leaf, entries, bias; rows: entries, bias; facets: entries, bias, r; entries: weight */
+	return 5 * size->nodes + 1 + 2 * size->rows + size->node_entries + size->row_entries + 3 * size->facets +
+	               size->facet_entries <=
+	       words;
 }
 
 /* Reads `count` numbers and sums them up from start[0] = 0; they must make `total`. */
@@ -96,6 +117,17 @@ static bool load_vectors(cop_cursor *cursor, size_t d, size_t entries, const cop
 	return true;
 }
 
+static bool load_facets(cop_cursor *cursor, const cop_tree_size *size, cop_tree *tree)
+{
+	if (size->facets == 0)
+		return true;
+	if (!load_starts(cursor, size->nodes, size->facets, tree->facet) ||
+	        !load_vectors(cursor, tree->parts.d, size->facet_entries, &tree->facets))
+		return false;
+	cop_cursor_f32s(cursor, tree->r, size->facets);
+	return true;
+}
+
 static bool load_parts(cop_cursor *cursor, const cop_tree_size *size, cop_tree *tree)
 {
 	for (size_t t = 0; t < size->nodes; t++) {
@@ -108,7 +140,24 @@ static bool load_parts(cop_cursor *cursor, const cop_tree_size *size, cop_tree *
 		load_numbers(
 		        cursor, tree->leaf[l + 1] - tree->leaf[l], tree->parts.outputs, tree->output + tree->leaf[l]);
 	return load_vectors(cursor, tree->parts.d, size->node_entries, &tree->nodes) &&
-	       load_vectors(cursor, tree->parts.d, size->row_entries, &tree->rows) && cop_cursor_left(cursor) == 0;
+	       load_vectors(cursor, tree->parts.d, size->row_entries, &tree->rows) && load_facets(cursor, size, tree) &&
+	       cop_cursor_left(cursor) == 0;
+}
+
+/* False: facets are announced, and there are none. */
+static bool load_size(cop_cursor *cursor, uint32_t *link, cop_tree_size *size)
+{
+	const bool facets = (*link & WITH_FACETS) != 0;
+	*link &= ~WITH_FACETS;
+	size->nodes = cop_cursor_u32(cursor);
+	size->rows = cop_cursor_u64(cursor);
+	size->node_entries = cop_cursor_u64(cursor);
+	size->row_entries = cop_cursor_u64(cursor);
+	if (!facets)
+		return true;
+	size->facets = cop_cursor_u64(cursor);
+	size->facet_entries = cop_cursor_u64(cursor);
+	return size->facets > 0;
 }
 
 cop_err cop_tree_load(const void *payload, size_t length, cop_tree **out)
@@ -118,11 +167,9 @@ cop_err cop_tree_load(const void *payload, size_t length, cop_tree **out)
 	*out = NULL;
 	cop_cursor_init(&cursor, payload, length);
 	uint32_t d = cop_cursor_u32(&cursor), outputs = cop_cursor_u32(&cursor), link = cop_cursor_u32(&cursor);
-	cop_tree_size size = { .nodes = cop_cursor_u32(&cursor), .rows = cop_cursor_u64(&cursor) };
-	size.node_entries = cop_cursor_u64(&cursor);
-	size.row_entries = cop_cursor_u64(&cursor);
-	if (cursor.err != COP_OK || d == 0 || outputs == 0 || link >= COP_TREE_LINKS || size.rows == 0 ||
-	        !size_fits(&size, cop_cursor_left(&cursor)))
+	cop_tree_size size = { 0 };
+	if (!load_size(&cursor, &link, &size) || cursor.err != COP_OK || d == 0 || outputs == 0 ||
+	        link >= COP_TREE_LINKS || size.rows == 0 || !size_fits(&size, cop_cursor_left(&cursor)))
 		return COP_EFORMAT;
 	cop_err err = cop_tree_alloc(d, outputs, (cop_tree_link)link, &size, &tree);
 	if (err != COP_OK)

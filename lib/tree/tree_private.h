@@ -13,7 +13,8 @@ typedef enum cop_tree_line_kind {
 	COP_TREE_LINE_NONE = 0,  /* nothing stored */
 	COP_TREE_LINE_AXIS,      /* one feature (`at`) of weight 1 */
 	COP_TREE_LINE_SCATTERED, /* `at` entries at w, which is a place in the tree's weight array */
-	COP_TREE_LINE_FULL       /* d weights at w */
+	COP_TREE_LINE_FULL,      /* d weights at w */
+	COP_TREE_LINE_FACETS     /* of a node: a sum over its facets; `at` is the node */
 } cop_tree_line_kind;
 
 typedef struct cop_tree_line {
@@ -42,20 +43,23 @@ typedef struct cop_tree_columns cop_tree_columns; /* tree/tree_columns.h */
 
 struct cop_tree {
 	cop_tree_parts parts; /* views of what follows */
-	cop_tree_room nodes, rows;
+	cop_tree_room nodes, rows, facets;
 	int32_t *left, *right;
 	size_t *leaf;     /* nodes + 2 */
 	uint32_t *output; /* rows */
-	size_t *start;    /* of both rooms, as the next three */
+	size_t *facet;    /* nodes + 1; NULL without facets, as the next one */
+	float *r;
+	size_t *start; /* of all rooms, as the next three */
 	uint32_t *index;
 	float *weight;
 	float *bias;
 
 	/* made by settling: */
 	unsigned depth;
-	bool constant;        /* all leaves are */
-	cop_tree_node *node;  /* nodes */
-	cop_tree_line *line;  /* rows; NULL when constant */
+	bool constant;       /* all leaves are */
+	cop_tree_node *node; /* nodes */
+	cop_tree_line *line; /* rows; NULL when constant */
+	cop_tree_line *facet_line;
 	float *full;          /* vectors of many but not all features, written out */
 	size_t *node_numbers; /* parameters of each node, and of each leaf */
 	size_t *leaf_numbers;
@@ -66,6 +70,7 @@ struct cop_tree {
 typedef struct cop_tree_size {
 	size_t nodes, rows;
 	size_t node_entries, row_entries;
+	size_t facets, facet_entries;
 } cop_tree_size;
 
 /* First place in [from, n) of ascending indices whose index is not below `want`. */

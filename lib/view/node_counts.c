@@ -153,20 +153,24 @@ static double child_impurity(const cop_node_counts *census, int32_t child)
 	                  : impurity(census, census->leaf_rows[place], &census->leaf_mix[at]);
 }
 
-/* A node's fall over its features. */
+/* A node's fall over its features, a facet's weights times its r. */
 static void divide(const cop_tree_parts *parts, size_t node, double fall, const float *feature_sd, double *share)
 {
+	const bool facets = cop_tree_parts_facets(parts, node) > 0;
+	const cop_tree_vectors *v = facets ? &parts->facets : &parts->nodes;
+	const size_t from = facets ? parts->facet[node] : node, to = facets ? parts->facet[node + 1] : node + 1;
 	double whole = 0.0;
 	for (size_t pass = 0; pass < 2; pass++)
-		for (size_t e = parts->nodes.start[node]; e < parts->nodes.start[node + 1]; e++) {
-			size_t j = parts->nodes.index[e];
-			double part = fabs((double)parts->nodes.weight[e]);
-			part *= feature_sd != NULL ? (double)feature_sd[j] : 1.0;
-			if (pass == 0)
-				whole += part;
-			else if (whole > 0.0)
-				share[j] += fall * part / whole;
-		}
+		for (size_t i = from; i < to; i++)
+			for (size_t e = v->start[i]; e < v->start[i + 1]; e++) {
+				size_t j = v->index[e];
+				double part = fabs((double)v->weight[e]) * (facets ? (double)parts->r[i] : 1.0);
+				part *= feature_sd != NULL ? (double)feature_sd[j] : 1.0;
+				if (pass == 0)
+					whole += part;
+				else if (whole > 0.0)
+					share[j] += fall * part / whole;
+			}
 }
 
 cop_err cop_trained_importance(const cop_trained *model, const float *feature_sd, double *share)

@@ -2,6 +2,8 @@
  * converted to the file's unit differ. */
 #include "view/tree_json.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "view/view.h"
 
@@ -129,6 +131,27 @@ static void put_test(cop_json_writer *writer, const cop_tree_phrases *words, siz
 	        test.kind == COP_TREE_TEST_NUMBER ? test.turned : !test.turned);
 }
 
+/* bound: inside the polytope <weights, x> + bias is at most so much, whatever the other facets add. */
+static void put_facets(cop_json_writer *writer, const cop_tree_phrases *words, size_t node, bool all)
+{
+	const cop_tree_parts *parts = cop_tree_view(words->tree);
+	if (cop_tree_parts_facets(parts, node) == 0)
+		return;
+	cop_json_put_array(writer, "facets");
+	for (size_t k = parts->facet[node]; k < parts->facet[node + 1]; k++) {
+		const double most = -(double)parts->nodes.bias[node] / (double)parts->r[k];
+		cop_json_begin_object(writer);
+		cop_json_key(writer, "r");
+		cop_json_number_float(writer, parts->r[k]);
+		cop_json_key(writer, "bias");
+		cop_json_number_float(writer, parts->facets.bias[k]);
+		cop_json_put_number(writer, "bound", most > 0.0 ? most + log(-expm1(-most)) : (double)NAN);
+		put_vector(writer, &parts->facets, k, parts->d, all, 1.0);
+		cop_json_end_object(writer);
+	}
+	cop_json_end_array(writer);
+}
+
 /* text: room for words, whose error stays in it. */
 static void put_node(cop_json_writer *writer, const cop_tree_phrases *words, size_t node, bool all, cop_bytes *text)
 {
@@ -140,6 +163,7 @@ static void put_node(cop_json_writer *writer, const cop_tree_phrases *words, siz
 	cop_json_key(writer, "bias");
 	cop_json_number_float(writer, parts->nodes.bias[node]);
 	put_vector(writer, &parts->nodes, node, parts->d, all, 1.0);
+	put_facets(writer, words, node, all);
 	put_test(writer, words, node, text);
 	put_node_rows(writer, words, node);
 	cop_json_end_object(writer);

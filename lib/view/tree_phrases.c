@@ -211,7 +211,9 @@ cop_tree_test cop_tree_phrases_test_of(const cop_tree_phrases *words, size_t nod
 		}
 	if (stored == 1)
 		simple_test(words, w, nodes->bias[node], &test);
-	if (stored == 0) {
+	if (cop_tree_parts_facets(cop_tree_view(words->tree), node) > 0) {
+		test.kind = COP_TREE_TEST_POLYTOPE;
+	} else if (stored == 0) {
 		test.kind = COP_TREE_TEST_ALWAYS;
 		test.right = nodes->bias[node] >= 0.0f;
 	}
@@ -247,6 +249,44 @@ static const char *sign_of(const cop_tree_phrases *words, bool greater, bool equ
 	return greater ? " >= " : " <= ";
 }
 
+void cop_tree_phrases_polytope(const cop_tree_phrases *words, size_t node, bool outside, cop_bytes *out)
+{
+	const size_t facets = cop_tree_parts_facets(cop_tree_view(words->tree), node);
+	cop_tree_phrases_put(
+	        out, "%s a polytope of %zu facet%s", outside ? "outside" : "inside", facets, facets == 1 ? "" : "s");
+}
+
+size_t cop_tree_phrases_heaviest_facets(const cop_tree_phrases *words, size_t node, uint32_t *place)
+{
+	const cop_tree_parts *parts = cop_tree_view(words->tree);
+	const size_t from = parts->facet[node], count = parts->facet[node + 1] - from;
+	const size_t shown = cop_tree_phrases_heaviest(count, parts->r + from, words->top, place);
+	for (size_t i = 0; i < shown; i++)
+		place[i] += (uint32_t)from;
+	return shown;
+}
+
+static void put_polytope(const cop_tree_phrases *words, size_t node, bool outside, cop_bytes *out)
+{
+	const cop_tree_parts *parts = cop_tree_view(words->tree);
+	const size_t facets = cop_tree_parts_facets(parts, node);
+	uint32_t place[COP_TREE_PHRASES_MOST];
+	const size_t shown = cop_tree_phrases_heaviest_facets(words, node, place);
+	cop_tree_phrases_polytope(words, node, outside, out);
+	cop_tree_phrases_put(out, ": ");
+	for (size_t i = 0; i < shown; i++) {
+		put_summand(words, (double)parts->r[place[i]], out);
+		cop_tree_phrases_put(out, " s(");
+		put_sum(words, &parts->facets, place[i], 1.0, out);
+		put_summand(words, (double)parts->facets.bias[place[i]], out);
+		cop_tree_phrases_put(out, ") ");
+	}
+	if (facets > shown)
+		cop_tree_phrases_put(out, "(%zu lighter) ", facets - shown);
+	cop_tree_phrases_put(out, "%s", sign_of(words, outside, outside) + 1);
+	cop_tree_phrases_number(-(double)parts->nodes.bias[node], out);
+}
+
 static void put_category(const cop_tree_phrases *words, size_t j, bool is, cop_bytes *out)
 {
 	const char *name = cop_encoder_feature(words->preparation, j);
@@ -270,6 +310,9 @@ void cop_tree_phrases_test(const cop_tree_phrases *words, const cop_tree_test *t
 		cop_tree_phrases_feature(words, test->feature, out);
 		cop_tree_phrases_put(out, "%s", sign_of(words, test->turned != holds, holds));
 		cop_tree_phrases_number(test->threshold, out);
+		break;
+	case COP_TREE_TEST_POLYTOPE:
+		put_polytope(words, test->node, holds, out);
 		break;
 	case COP_TREE_TEST_OBLIQUE:
 	default:

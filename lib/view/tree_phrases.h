@@ -2,7 +2,8 @@
  *
  * A split of one feature is written in the file's own unit when the preparation is known ("age >= 41.5"), one of a
  * category by its name ("colour is red"), one of several features as a sum over prepared features, heaviest first
- * ("+0.83 size -0.41 age (3 lighter) +0.1 >= 0"). A row for which the phrase holds goes right. Values are in the
+ * ("+0.83 size -0.41 age (3 lighter) +0.1 >= 0"), one by a polytope as the weighted sum over its facets, of which
+ * s(z) = ln(1 + e^z) is taken ("outside a polytope of 2 facets: +0.4 s(+2 size -1) +0.1 s(-3 age) >= 0.69"). A row for which the phrase holds goes right. Values are in the
  * file's unit. Names may hold anything: what could steer a terminal or is no UTF-8 is shown as \xNN.
  *
  * Nothing is allocated but the text; errors stay in out->err. Any thread. */
@@ -31,7 +32,8 @@ typedef enum cop_tree_test_kind {
 	COP_TREE_TEST_ALWAYS,   /* no feature: all rows go one way */
 	COP_TREE_TEST_NUMBER,   /* feature >= threshold; turned: feature <= threshold */
 	COP_TREE_TEST_CATEGORY, /* is of that category; turned: is not */
-	COP_TREE_TEST_OBLIQUE
+	COP_TREE_TEST_OBLIQUE,
+	COP_TREE_TEST_POLYTOPE
 } cop_tree_test_kind;
 
 typedef struct cop_tree_test {
@@ -46,6 +48,9 @@ typedef struct cop_tree_test {
 cop_tree_test cop_tree_phrases_test_of(const cop_tree_phrases *words, size_t node);
 /* The test; holds false: its opposite, which sends left. */
 void cop_tree_phrases_test(const cop_tree_phrases *words, const cop_tree_test *test, bool holds, cop_bytes *out);
+
+/* A polytope's test without its facets: "outside a polytope of 3 facets". */
+void cop_tree_phrases_polytope(const cop_tree_phrases *words, size_t node, bool outside, cop_bytes *out);
 
 /* Class and its probability, value, or, of a linear leaf, its rows. */
 void cop_tree_phrases_leaf(const cop_tree_phrases *words, size_t leaf, cop_bytes *out);
@@ -70,6 +75,8 @@ bool cop_tree_phrases_census(const cop_tree_phrases *words, int32_t child, uint6
 /* Places of the at most `top` weights of greatest magnitude, heaviest first, ties by place, zeros left out; their
  * number is returned. place has room for top <= COP_TREE_PHRASES_MOST. */
 size_t cop_tree_phrases_heaviest(size_t count, const float *w, size_t top, uint32_t *place);
+/* Of a node's facets those of greatest r, likewise: numbers among all facets. */
+size_t cop_tree_phrases_heaviest_facets(const cop_tree_phrases *words, size_t node, uint32_t *place);
 /* The same of counts. */
 size_t cop_tree_phrases_commonest(size_t count, const double *rows, size_t top, uint32_t *place);
 

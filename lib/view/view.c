@@ -31,6 +31,8 @@ const cop_view *cop_view_find(const char *name)
 static bool has_sums(const cop_tree *tree)
 {
 	const cop_tree_parts *parts = cop_tree_view(tree);
+	if (parts->facets.count > 0)
+		return true;
 	for (size_t t = 0; t < parts->nodes.count; t++)
 		if (parts->nodes.start[t + 1] - parts->nodes.start[t] > 1)
 			return true;
@@ -97,6 +99,11 @@ void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, con
 		cop_tree_phrases_put(
 		        out, ", the splits of a latent tree, which predicts by how far a row reaches its nodes");
 	cop_tree_phrases_put(out, "; %zu parameters\n", cop_trees_parameters(model->trees));
+	size_t facets = 0;
+	for (size_t i = scope->from; i < scope->to; i++)
+		facets += cop_tree_facets(cop_trees_at(model->trees, i));
+	if (facets > 0)
+		cop_tree_phrases_put(out, "%sfacets: %zu, of which s(z) = ln(1 + e^z) is summed up\n", prefix, facets);
 	if (cop_trees_adds(model->trees))
 		put_base(model, prefix, out);
 	if (scope->sums)

@@ -10,7 +10,7 @@
 typedef struct source {
 	const cop_trained *model;
 	const char *name; /* of the function */
-	size_t nodes, rows, entries, used, most_rows;
+	size_t nodes, rows, facets, entries, used, most_rows;
 	uint32_t *place; /* d: of a used feature in the table, from 1; 0: not used */
 	bool softmax;
 	cop_bytes clean; /* a name on its way into a comment */
@@ -81,7 +81,10 @@ static cop_err put_summary(const source *s, const char *title)
 	return err;
 }
 
-static bool uses_exp(const source *s) { return s->softmax || cop_trees_how(s->model->trees) == COP_TREES_SOFTMAX; }
+static bool uses_exp(const source *s)
+{
+	return s->facets > 0 || s->softmax || cop_trees_how(s->model->trees) == COP_TREES_SOFTMAX;
+}
 
 static void put_contract(const source *s)
 {
@@ -122,8 +125,10 @@ static void count(source *s)
 		const cop_tree_parts *parts = parts_at(s, i);
 		s->nodes += parts->nodes.count;
 		s->rows += parts->rows.count;
+		s->facets += parts->facets.count;
 		count_vectors(s, &parts->nodes);
 		count_vectors(s, &parts->rows);
+		count_vectors(s, &parts->facets);
 		for (size_t l = 0; l <= parts->nodes.count; l++) {
 			size_t rows = parts->leaf[l + 1] - parts->leaf[l];
 			s->most_rows = rows > s->most_rows ? rows : s->most_rows;
@@ -176,6 +181,8 @@ static void put_entries(const source *s)
 		put_entries_of(s, &parts_at(s, i)->nodes);
 	for (size_t i = 0; i < trees_of(s); i++)
 		put_entries_of(s, &parts_at(s, i)->rows);
+	for (size_t i = 0; i < trees_of(s); i++)
+		put_entries_of(s, &parts_at(s, i)->facets);
 	PUT("%s};\n\n", s->entries == 0 ? "\t{ 0, 0.0f },\n" : "");
 }
 
@@ -205,7 +212,35 @@ static size_t put_nodes(const source *s)
 	return entries;
 }
 
-static void put_rows(const source *s, size_t entries)
+/* entries: those before the facets'. */
+static void put_facets(const source *s, size_t entries)
+{
+	size_t facets = 0;
+	if (s->facets == 0)
+		return;
+	PUT("/* Of nodes with facets, r ln(1 + e^sum) of each is added to the bias. */\n");
+	PUT("static const struct {\n\tunsigned long first;\n\tfloat bias, r;\n} cop_facet[] = {\n");
+	for (size_t i = 0; i < trees_of(s); i++) {
+		const cop_tree_parts *parts = parts_at(s, i);
+		for (size_t k = 0; k < parts->facets.count && s->out->err == COP_OK; k++)
+			PUT("\t{ %zu, %af, %af },\n", entries + parts->facets.start[k], (double)parts->facets.bias[k],
+			        (double)parts->r[k]);
+		entries += parts->facets.count == 0 ? 0 : parts->facets.start[parts->facets.count];
+	}
+	PUT("\t{ %zu, 0.0f, 0.0f },\n};\n\n", entries);
+	PUT("/* The first facet of each node. */\nstatic const unsigned long cop_node_facet[] = {");
+	for (size_t i = 0, at = 0; i < trees_of(s); i++) {
+		const cop_tree_parts *parts = parts_at(s, i);
+		for (size_t t = 0; t < parts->nodes.count && s->out->err == COP_OK; t++, at++)
+			PUT("%s%zu,", at % 12 == 0 ? "\n\t" : " ",
+			        facets + (parts->facets.count == 0 ? 0 : parts->facet[t]));
+		facets += parts->facets.count;
+	}
+	PUT("\n\t%zu\n};\n\n", facets);
+}
+
+/* Returns the entries that are behind all rows'. */
+static size_t put_rows(const source *s, size_t entries)
 {
 	PUT("/* Values of the leaves, for each output. */\n");
 	PUT("static const struct {\n\tunsigned long output, first;\n\tfloat bias;\n} cop_row[] = {\n");
@@ -217,6 +252,7 @@ static void put_rows(const source *s, size_t entries)
 		entries += parts->rows.start[parts->rows.count];
 	}
 	PUT("\t{ 0, %zu, 0.0f },\n};\n\n", entries);
+	return entries;
 }
 
 static void put_leaves(const source *s)
@@ -290,10 +326,33 @@ static const char walk_code[] =
         "{\n"
         "\treturn cop_float(cop_sum(raw, cop_row[r].first, cop_row[r + 1].first, cop_row[r].bias));\n"
         "}\n\n"
+        "";
+
+static const char reach_code[] =
         "static unsigned long cop_reach(const double *raw, long at)\n"
         "{\n"
         "\twhile (at >= 0) {\n"
         "\t\tdouble sum = cop_sum(raw, cop_node[at].first, cop_node[at + 1].first, cop_node[at].bias);\n"
+        "\t\tat = sum >= 0.0 ? cop_node[at].right : cop_node[at].left;\n"
+        "\t}\n"
+        "\treturn (unsigned long)(-1 - at);\n"
+        "}\n\n";
+
+static const char facets_code[] =
+        "static double cop_facets(const double *raw, unsigned long k, unsigned long to)\n"
+        "{\n"
+        "\tdouble sum = 0.0;\n"
+        "\tfor (; k < to; k++) {\n"
+        "\t\tdouble z = cop_sum(raw, cop_facet[k].first, cop_facet[k + 1].first, cop_facet[k].bias);\n"
+        "\t\tsum += (double)cop_facet[k].r * ((z > 0.0 ? z : 0.0) + log1p(exp(-fabs(z))));\n"
+        "\t}\n"
+        "\treturn sum;\n"
+        "}\n\n"
+        "static unsigned long cop_reach(const double *raw, long at)\n"
+        "{\n"
+        "\twhile (at >= 0) {\n"
+        "\t\tdouble sum = cop_sum(raw, cop_node[at].first, cop_node[at + 1].first, cop_node[at].bias);\n"
+        "\t\tsum += cop_facets(raw, cop_node_facet[at], cop_node_facet[at + 1]);\n"
         "\t\tat = sum >= 0.0 ? cop_node[at].right : cop_node[at].left;\n"
         "\t}\n"
         "\treturn (unsigned long)(-1 - at);\n"
@@ -390,6 +449,10 @@ static void put_code(const source *s)
 		PUT("#define COP_LOGITS    %d\n", parts_at(s, 0)->link == COP_TREE_LOGITS);
 	PUT("\n");
 	cop_bytes_put(s->out, walk_code, sizeof walk_code - 1);
+	if (s->facets > 0)
+		cop_bytes_put(s->out, facets_code, sizeof facets_code - 1);
+	else
+		cop_bytes_put(s->out, reach_code, sizeof reach_code - 1);
 	cop_bytes_put(s->out, add, strlen(add));
 	if (is_classes(s))
 		put_classes(s);
@@ -419,7 +482,7 @@ cop_err cop_view_c(const cop_trained *model, const cop_view_settings *settings, 
 		put_contract(s);
 		put_features(s);
 		put_entries(s);
-		put_rows(s, put_nodes(s));
+		put_facets(s, put_rows(s, put_nodes(s)));
 		put_leaves(s);
 		put_roots(s);
 		put_base(s);

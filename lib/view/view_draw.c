@@ -85,31 +85,63 @@ static void put_census(cop_view_drawing *p, const cop_tree_phrases *words, int32
 	cop_json_end_array(p->json);
 }
 
-static void put_test(cop_view_drawing *p, const cop_tree_phrases *words, const cop_tree_test *test)
+/* The heaviest terms of a vector, and how many others there are. */
+static void put_terms(cop_view_drawing *p, const cop_tree_phrases *words, const cop_tree_vectors *vectors, size_t i)
 {
-	const cop_tree_vectors *nodes = &cop_tree_view(words->tree)->nodes;
 	uint32_t place[COP_TREE_PHRASES_MOST];
-	size_t from = nodes->start[test->node], count = nodes->start[test->node + 1] - from, present = 0;
-	if (test->kind != COP_TREE_TEST_OBLIQUE) {
-		for (int holds = 0; holds < 2; holds++) {
-			p->text.length = 0;
-			cop_tree_phrases_test(words, test, holds != 0, &p->text);
-			put_text(p, holds != 0 ? "y" : "n");
-		}
-		return;
-	}
+	size_t from = vectors->start[i], count = vectors->start[i + 1] - from, present = 0;
 	for (size_t e = 0; e < count; e++)
-		present += nodes->weight[from + e] != 0.0f;
-	size_t shown = cop_tree_phrases_heaviest(count, nodes->weight + from, words->top, place);
+		present += vectors->weight[from + e] != 0.0f;
+	size_t shown = cop_tree_phrases_heaviest(count, vectors->weight + from, words->top, place);
 	cop_json_put_array(p->json, "w");
-	for (size_t i = 0; i < shown; i++) {
-		size_t j = nodes->index[from + place[i]];
+	for (size_t s = 0; s < shown; s++) {
+		size_t j = vectors->index[from + place[s]];
 		p->named[j] = 1;
-		cop_view_draw_pair(p, j, (double)nodes->weight[from + place[i]]);
+		cop_view_draw_pair(p, j, (double)vectors->weight[from + place[s]]);
 	}
 	cop_json_end_array(p->json);
 	cop_json_put_unsigned(p->json, "m", present - shown);
-	cop_json_put_number(p->json, "b", cop_view_draw_rounded((double)nodes->bias[test->node]));
+	cop_json_put_number(p->json, "b", cop_view_draw_rounded((double)vectors->bias[i]));
+}
+
+/* f: the heaviest facets; g: how many others there are; a: where inside ends. */
+static void put_polytope(cop_view_drawing *p, const cop_tree_phrases *words, size_t node)
+{
+	const cop_tree_parts *parts = cop_tree_view(words->tree);
+	uint32_t place[COP_TREE_PHRASES_MOST];
+	const size_t shown = cop_tree_phrases_heaviest_facets(words, node, place);
+	for (int outside = 0; outside < 2; outside++) {
+		p->text.length = 0;
+		cop_tree_phrases_polytope(words, node, outside != 0, &p->text);
+		put_text(p, outside != 0 ? "y" : "n");
+	}
+	cop_json_put_array(p->json, "f");
+	for (size_t i = 0; i < shown; i++) {
+		cop_json_begin_object(p->json);
+		cop_json_put_number(p->json, "r", cop_view_draw_rounded((double)parts->r[place[i]]));
+		put_terms(p, words, &parts->facets, place[i]);
+		cop_json_end_object(p->json);
+	}
+	cop_json_end_array(p->json);
+	cop_json_put_unsigned(p->json, "g", cop_tree_parts_facets(parts, node) - shown);
+	cop_json_put_number(p->json, "a", cop_view_draw_rounded(-(double)parts->nodes.bias[node]));
+}
+
+static void put_test(cop_view_drawing *p, const cop_tree_phrases *words, const cop_tree_test *test)
+{
+	if (test->kind == COP_TREE_TEST_POLYTOPE) {
+		put_polytope(p, words, test->node);
+		return;
+	}
+	if (test->kind == COP_TREE_TEST_OBLIQUE) {
+		put_terms(p, words, &cop_tree_view(words->tree)->nodes, test->node);
+		return;
+	}
+	for (int holds = 0; holds < 2; holds++) {
+		p->text.length = 0;
+		cop_tree_phrases_test(words, test, holds != 0, &p->text);
+		put_text(p, holds != 0 ? "y" : "n");
+	}
 }
 
 static void put_node(cop_view_drawing *p, const cop_tree_phrases *words, size_t t)

@@ -310,7 +310,14 @@
       make("td", { class: "n" }, short(w))));
     const table = make("table", {}, make("tbody", {}, ...rows));
     const rest = node.m > 0 ? [make("p", { class: "soft" }, `and ${count(node.m)} lighter ones`)] : [];
-    return [make("h3", {}, "Heaviest prepared features"), table, ...rest, make("p", { class: "soft" }, `Bias ${short(node.b)}. Yes where the sum and the bias are at least 0.`)];
+    const said = node.r !== undefined ? "" : " Yes where the sum and the bias are at least 0.";
+    return [make("h3", {}, "Heaviest prepared features"), table, ...rest, make("p", { class: "soft" }, `Bias ${short(node.b)}.${said}`)];
+  }
+  function facetTables(node) {
+    const parts = node.f.flatMap((facet) => [make("h3", {}, `Facet of weight ${short(facet.r)}`), ...weightTable(facet)]);
+    if (node.g > 0) parts.push(make("p", { class: "soft" }, `and ${count(node.g)} lighter facets`));
+    parts.push(make("p", { class: "soft" }, `Inside where the facets' weights times ln(1 + e^(sum + bias)) add up to less than ${short(node.a)}: a convex region.`));
+    return parts;
   }
   function way(place) {
     const steps = [];
@@ -330,6 +337,7 @@
     } else {
       parts.push(make("h2", {}, `Node ${current}`), make("p", {}, make("strong", {}, testOf(p)), " ?"));
       if (p.w) parts.push(...weightTable(p));
+      if (p.f) parts.push(...facetTables(p));
     }
     if (p.rows !== undefined) {
       const root = at(tree.nodes.length > 0 ? 0 : ~0);

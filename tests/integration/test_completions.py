@@ -106,10 +106,10 @@ def test_bash_completes_subcommands(made, tables):
 
 @no_bash
 @pytest.mark.parametrize("words,expected", [
-    (("coppice", "train", "--le"), {"--learner", "--leaves", "--leaf-alpha", "--leaf-classes"}),
+    (("coppice", "train", "--le"), {"--learner", "--leaves", "--leaf-alpha", "--leaf-classes", "--least-gain"}),
     (("coppice", "train", "--learner", "ta"), {"tao"}),
     (("coppice", "train", "--learner", "=", "ta"), {"tao"}),
-    (("coppice", "train", "--learner", "=", ""), {"cart", "dgt", "tao", "softmax", "laptao", "latent"}),
+    (("coppice", "train", "--learner", "=", ""), {"cart", "dgt", "tao", "softmax", "laptao", "latent", "polytope"}),
     (("coppice", "train", "--learner=ta"), {"--learner=tao"}),
     (("coppice", "train", "--seed", ""), set()),
     (("coppice", "simulate", "--policy", "f"), {"fastcb"}),

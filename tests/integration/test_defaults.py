@@ -142,6 +142,8 @@ DGT = "train --learner dgt --height 6 --train classes.csv --model out.model --js
 QUICK = DGT + " --epochs 4"
 DGT_VALUES = "train --learner dgt --height 6 --task regression --train values.csv --model out.model --json --epochs 4"
 LATENT = "train --learner latent --train classes.csv --model out.model --json"
+POLYTOPE = "train --learner polytope --train classes.csv --model out.model --json"
+POLYTOPE_QUICK = POLYTOPE + " --epochs 3 --refine 2"
 LAPTAO = "train --learner laptao --train classes.csv --labelled 0.3 --model out.model --json"
 LAPTAO_VALUES = "train --learner laptao --task regression --train values.csv --labelled 0.3 --model out.model --json"
 SIMULATE = "simulate --data classes.csv --json"
@@ -191,6 +193,22 @@ TRAIN_ROWS = [
     (TAO, "node-tolerance", "0.003", "0.9"),
     (TAO, "node-steps", "50", "1"),
     (CART, "min-leaf", "0", "50"),
+    (POLYTOPE, "height", "8", "1"),
+    (POLYTOPE_QUICK, "min-leaf", "5", "50"),
+    (POLYTOPE, "epochs", "30", "1"),
+    (POLYTOPE_QUICK, "batch", "256", "16"),
+    (POLYTOPE_QUICK, "lr", "0.05", "0.5"),
+    (POLYTOPE_QUICK, "anneal-first", "2", "0.1"),
+    (POLYTOPE_QUICK, "anneal-last", "30", "300"),
+    (POLYTOPE_QUICK, "facets", "20", "1"),
+    (POLYTOPE_QUICK, "node-starts", "0", "1"),
+    (POLYTOPE_QUICK, "least-gain", "0.0001", "0.3"),
+    (POLYTOPE, "refine", "40", "1"),
+    (POLYTOPE_QUICK, "refine-lr", "0.02", "0.5"),
+    (POLYTOPE_QUICK, "gamma0", "20", "0.1"),
+    (POLYTOPE_QUICK, "c0", "0.1", "50"),
+    (POLYTOPE_QUICK, "a0", "0.01", "5"),
+    (POLYTOPE_QUICK, "b0", "1", "0.001"),
     (CART, "complexity", "-1", "0.2"),
     (CART + " --trees 3 --share 0.5", "complexity", "0", "0.1"),
     (CART, "folds", "10", "2"),

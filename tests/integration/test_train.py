@@ -65,6 +65,8 @@ def small(tmp_path):
     (("--learner", "dgt", "--height", 4, "--layers", 1, "--epochs", 60, *ABALONE), "test_rmse", 2.35),
     (("--learner", "latent", *SATIMAGE), "test_error", 0.14),
     (("--learner", "latent", *ABALONE), "test_rmse", 2.2),
+    (("--learner", "polytope", *SATIMAGE), "test_error", 0.14),
+    (("--learner", "polytope", "--height", 4, *ABALONE), "test_rmse", 2.35),
 ])
 def test_train_real_data_predicts_as_well_as_is_known(arguments, key, limit):
     result = train(*arguments)
@@ -125,7 +127,7 @@ def test_given_settings_are_kept_whatever_is_chosen(small):
         assert expected in coppice("train", *arguments, *small, status=None)[1]
 
 
-@pytest.mark.parametrize("learner", ["cart", "dgt", "tao", "softmax", "latent"])
+@pytest.mark.parametrize("learner", ["cart", "dgt", "tao", "softmax", "latent", "polytope"])
 def test_model_file_predicts_what_training_reported(learner, small, tmp_path):
     model = tmp_path / "model"
     extra = ("--height", 4, "--layers", 1, "--epochs", 10) if learner in ("dgt", "latent") else ("--height", 4)
@@ -158,6 +160,56 @@ def test_latent_model_shows_its_splits_and_starts_a_hard_tree(small, tmp_path):
                               (("--trees", 2), "--trees is not for latent"), (("--alpha", 1), "not for latent")):
         complaint = coppice("train", "--learner", "latent", *small, *arguments, status=None)[1]
         assert wanted in complaint
+
+
+def test_polytope_model_is_shown_exported_and_refused_as_a_start(small, tmp_path):
+    model, source, page = tmp_path / "model", tmp_path / "model.c", tmp_path / "page.html"
+    result = train("--learner", "polytope", *small, "--height", 3, "--facets", 6, "--model", model)
+    assert 2 <= result["leaves"] <= 8 and result["depth"] <= 3
+    splits = result["leaves"] - 1
+    assert splits <= result["facets"] <= 6 * splits
+    assert result["facets_per_split"] == pytest.approx(result["facets"] / splits)
+    assert re.search(rf"^{result['facets']} facets, ", coppice(
+        "train", "--learner", "polytope", *small, "--height", 3, "--facets", 6)[0], re.M)
+    shown = json.loads(coppice("inspect", model, "--json")[0])
+    nodes = shown["trees"][0]["nodes"]
+    assert sum(len(node["facets"]) for node in nodes) == result["facets"]
+    for node in nodes:
+        assert node["weights"] == [] and node["test"].startswith(f"outside a polytope of {len(node['facets'])} facet")
+        assert all(facet["r"] > 0 and len(facet["index"]) == len(facet["weights"]) for facet in node["facets"])
+    assert "s(z) = ln(1 + e^z)" in coppice("inspect", model)[0]
+    assert re.search(r"if +(in|out)side a polytope", coppice("inspect", model, "--view", "rules")[0])
+    assert "outside a polytope" in coppice("inspect", model, "--view", "dot")[0]
+    coppice("inspect", model, "--view", "html", "--out", page)
+    assert '"y":"outside a polytope of' in page.read_text()
+    assert coppice("inspect", model, "--importance")[0]
+    coppice("export", "--c", model, "--out", source)
+    driver = tmp_path / "driver.c"
+    driver.write_text('#include <stdio.h>\n#include "model.c"\nint main(void)\n{\n\tdouble x[36], out[16];\n'
+                      '\tfor (;;) {\n\t\tfor (int j = 0; j < 36; j++)\n\t\t\tif (scanf("%lf", &x[j]) != 1)\n'
+                      '\t\t\t\treturn 0;\n\t\tputs(predict_class((unsigned long)predict(x, out)));\n\t}\n}\n')
+    subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "driver", driver, "-lm"], check=True)
+    rows = [line.split(",")[:-1] for line in Path(small[3]).read_text().split()]
+    said = subprocess.run([tmp_path / "driver"], input="\n".join(" ".join(row) for row in rows), text=True,
+                          capture_output=True, check=True).stdout.split()
+    predicted = list(csv.reader(io.StringIO(coppice("predict", model, small[3])[0])))[1:]
+    assert said == [row[0] for row in predicted]
+    for learner in ("tao", "laptao"):
+        assert "its splits are polytopes, expected linear ones" in refused(
+            "train", "--learner", learner, "--start-model", model, *small)
+    for arguments, wanted in ((("--anneal-first", 5, "--anneal-last", 1), "at least --anneal-first"),
+                              (("--trees", 2), "--trees is not for polytope"), (("--alpha", 1), "not for polytope")):
+        assert wanted in coppice("train", "--learner", "polytope", *small, *arguments, status=None)[1]
+
+
+def test_polytope_tree_of_values_follows_its_seed_and_is_searched(tmp_path):
+    options = ("--learner", "polytope", *ABALONE, "--height", 3, "--epochs", 10)
+    first, again, other = (train(*options, "--seed", seed) for seed in (1, 1, 2))
+    assert first["test_rmse"] == again["test_rmse"] != other["test_rmse"] and first["test_rmse"] < 2.5
+    grown = train(*options, "--refine", 0)
+    assert grown["train_rmse"] != first["train_rmse"]
+    found = train(*options, "--search", "--trials", 3)
+    assert found["trials"] == 3 and "--learner polytope" in found["settings"]
 
 
 def test_softmax_tree_of_sparse_rows_predicts_beside_the_plain_softmax(tmp_path):
@@ -368,7 +420,7 @@ def test_confusion_counts_every_row(small, tmp_path):
 
 def test_wrong_arguments_say_what_was_expected(small, tmp_path):
     for arguments, words in [
-            (("--learner", "oak", *small), "expected cart, dgt, tao, softmax, laptao or latent"),
+            (("--learner", "oak", *small), "expected cart, dgt, tao, softmax, laptao, latent or polytope"),
             (("--learner", "cart"), "expected --train"),
             (("--learner", "cart", "--alpha", 1, *small), "--alpha is not for cart"),
             (("--learner", "tao", "--alpha", "1,,x", *small), "expected a number"),

@@ -30,17 +30,21 @@ static const char *const solver_words[] = { "either", "gradients", "eigenvectors
 static const char *const thresholds_words[] = { "all", "drawn", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
-#define EVERY (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX)
+#define EVERY                                                                                                          \
+	(COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX |                \
+	        COP_FOR_POLYTOPE)
 #define NETS  (COP_FOR_DGT | COP_FOR_LATENT)
+#define STEPS (COP_FOR_DGT | COP_FOR_LATENT | COP_FOR_POLYTOPE)
 #define SOFT  (COP_FOR_TAO | COP_FOR_SOFTMAX)
 #define TAOS  (COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_SOFTMAX)
 #define FITS  (COP_FOR_TAO | COP_FOR_DGT | COP_FOR_SOFTMAX)
 
 static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, EVERY, 1, 20, NULL,
-	        "height of a tree (cart: most; latent: up to 10; default:\n"
-	        "                       chosen by rows held back; laptao and softmax 6, latent 5,\n"
-	        "                       cart: any, boosted by adaboost 8, by gradient 6)" },
+	        "height of a tree (cart, polytope: most; latent: up to 10;\n"
+	        "                       default: chosen by rows held back; laptao and softmax 6,\n"
+	        "                       latent 5, polytope 8, cart: any, boosted by adaboost 8,\n"
+	        "                       by gradient 6)" },
 	[COP_HYPERPARAMETER_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
 	        .help = "leaves predict a constant, or by a linear model (tao,\n"
 	                "                       classes: softmax) (default constant)" },
@@ -93,8 +97,8 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        .help = "no sweep may raise the objective (default: sweeps may,\n"
 	                "                       the best tree is kept)" },
 	[COP_HYPERPARAMETER_KEEP_DEAD] = { "keep-dead", FLAG, TAOS, .help = "do not remove dead and pure subtrees" },
-	[COP_HYPERPARAMETER_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL,
-	        "least rows (weight) of a leaf (default 0)" },
+	[COP_HYPERPARAMETER_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART | COP_FOR_POLYTOPE, 0, 1e9, NULL,
+	        "least rows (weight) of a leaf (default 0; polytope 5)" },
 	[COP_HYPERPARAMETER_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
 	        "cost-complexity of pruning, a share of the root's\n"
 	        "                       impurity; -1 (default): by cross-validation; forests:\n"
@@ -115,16 +119,19 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        "                       latent 64, and twice as many in each next one)" },
 	[COP_HYPERPARAMETER_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, .words = gradients_words,
 	        .help = "how factors get theirs (default cheaper)" },
-	[COP_HYPERPARAMETER_EPOCHS] = { "epochs", WHOLE, NETS, 1, 100000, NULL,
-	        "most passes over the rows (default 100)" },
-	[COP_HYPERPARAMETER_BATCH] = { "batch", WHOLE, NETS, 1, 1 << 20, NULL,
-	        "rows of a mini-batch (default 128, latent 64)" },
+	[COP_HYPERPARAMETER_EPOCHS] = { "epochs", WHOLE, STEPS, 1, 100000, NULL,
+	        "most passes over the rows (default 100; polytope: for\n"
+	        "                       each split, 30)" },
+	[COP_HYPERPARAMETER_BATCH] = { "batch", WHOLE, STEPS, 1, 1 << 20, NULL,
+	        "rows of a mini-batch (default 128, latent 64, polytope\n"
+	        "                       256)" },
 	[COP_HYPERPARAMETER_PATIENCE] = { "patience", WHOLE, NETS, 0, 100000, NULL,
 	        "epochs without a better validation loss before it ends\n"
 	        "                       (0, dgt's default: never; latent 10)" },
 	[COP_HYPERPARAMETER_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, .words = optimiser_words,
 	        .help = "of the mini-batches' steps (default rmsprop)" },
-	[COP_HYPERPARAMETER_LR] = { "lr", NUMBER, NETS, 0, 1e6, NULL, "learning rate (default 0.01)" },
+	[COP_HYPERPARAMETER_LR] = { "lr", NUMBER, STEPS, 0, 1e6, NULL,
+	        "learning rate (default 0.01; polytope: of splits, 0.05)" },
 	[COP_HYPERPARAMETER_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL,
 	        "of the cosine schedule (default 0.0001, or --lr where\n"
 	        "                       that is less)" },
@@ -148,10 +155,11 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        .help = "ablation: product form of paths" },
 	[COP_HYPERPARAMETER_ANNEAL] = { "anneal", FLAG, COP_FOR_DGT,
 	        .help = "ablation: sigmoids that grow steep, not signs" },
-	[COP_HYPERPARAMETER_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL,
-	        "their first steepness (default 1)" },
-	[COP_HYPERPARAMETER_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL,
-	        "and the last (default 100)" },
+	[COP_HYPERPARAMETER_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT | COP_FOR_POLYTOPE, 1e-6, 1e6, NULL,
+	        "first steepness of the splits' sigmoids (default 1;\n"
+	        "                       polytope 2)" },
+	[COP_HYPERPARAMETER_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT | COP_FOR_POLYTOPE, 1e-6, 1e6, NULL,
+	        "and the last (default 100; polytope 30)" },
 	[COP_HYPERPARAMETER_TREES] = { "trees", WHOLE, COP_FOR_FOREST | COP_FOR_LAPTAO, 1, 65536, NULL,
 	        "trees of a forest (default 1: no forest)" },
 	[COP_HYPERPARAMETER_FOREST] = { "forest", WORD, COP_FOR_FOREST, .words = forest_words,
@@ -194,6 +202,29 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_DROPOUT] = { "dropout", NUMBER, COP_FOR_LATENT, 0, 0.99, NULL,
 	        "share of hidden numbers left out in training (default 0)" },
 	[COP_HYPERPARAMETER_ELU] = { "elu", FLAG, COP_FOR_LATENT, .help = "ELU of the splits' values" },
+	[COP_HYPERPARAMETER_FACETS] = { "facets", WHOLE, COP_FOR_POLYTOPE, 1, 1024, NULL,
+	        "most facets of a split (default 20)" },
+	[COP_HYPERPARAMETER_NODE_STARTS] = { "node-starts", WHOLE, COP_FOR_POLYTOPE, 0, 100, NULL,
+	        "starts of each split, of which the best is kept (default\n"
+	        "                       0: as many as make 20000 rows, 1 to 8)" },
+	[COP_HYPERPARAMETER_LEAST_GAIN] = { "least-gain", NUMBER, COP_FOR_POLYTOPE, 0, 1e3, NULL,
+	        "of a split, in nats or variance over all rows\n"
+	        "                       (default 0.0001)" },
+	[COP_HYPERPARAMETER_REFINE] = { "refine", WHOLE, COP_FOR_POLYTOPE, 0, 10000, NULL,
+	        "passes in which all splits are trained together\n"
+	        "                       (default 40; 0: the tree stays as it was grown)" },
+	[COP_HYPERPARAMETER_REFINE_LR] = { "refine-lr", NUMBER, COP_FOR_POLYTOPE, 1e-9, 10, NULL,
+	        "their learning rate (default 0.02)" },
+	[COP_HYPERPARAMETER_GAMMA0] = { "gamma0", NUMBER, COP_FOR_POLYTOPE, 1e-9, 1e9, NULL,
+	        "mass of the facets' weights; the less, the fewer remain\n"
+	        "                       (default: as many as --facets, 20)" },
+	[COP_HYPERPARAMETER_C0] = { "c0", NUMBER, COP_FOR_POLYTOPE, 1e-9, 1e9, NULL,
+	        "their rate: the more, the lighter (default 0.1)" },
+	[COP_HYPERPARAMETER_A0] = { "a0", NUMBER, COP_FOR_POLYTOPE, 1e-9, 1e9, NULL,
+	        "shape of the prior that shrinks features' weights\n"
+	        "                       (default 0.01)" },
+	[COP_HYPERPARAMETER_B0] = { "b0", NUMBER, COP_FOR_POLYTOPE, 1e-9, 1e9, NULL,
+	        "its scale: the less, the stronger (default 1)" },
 };
 
 const char *cop_hyperparameters_name(cop_hyperparameter which) { return knobs[which].name; }
@@ -276,8 +307,12 @@ void cop_hyperparameters_help(FILE *out)
 	help_on(SOFT, "tao and softmax:", out);
 	help_on(COP_FOR_TAO | COP_FOR_LAPTAO, "tao and laptao:", out);
 	help_on(COP_FOR_LAPTAO, "laptao:", out);
+	help_on(STEPS, "dgt, latent and polytope:", out);
 	help_on(NETS, "dgt and latent:", out);
+	help_on(COP_FOR_DGT | COP_FOR_POLYTOPE, "dgt and polytope:", out);
+	help_on(COP_FOR_CART | COP_FOR_POLYTOPE, "cart and polytope:", out);
 	help_on(COP_FOR_DGT, "dgt:", out);
 	help_on(COP_FOR_LATENT, "latent:", out);
+	help_on(COP_FOR_POLYTOPE, "polytope:", out);
 	help_on(COP_FOR_CART, "cart:", out);
 }

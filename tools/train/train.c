@@ -65,6 +65,10 @@ static cop_err load_start(training *t, cop_diag *diag)
 		return COP_ESHAPE;
 	}
 	o->job.start = cop_trees_at(t->start->trees, 0);
+	if (cop_tree_facets(o->job.start) > 0) {
+		cop_diag_of(diag, o->start_model, "its splits are polytopes, expected linear ones");
+		return COP_ESHAPE;
+	}
 	return COP_OK;
 }
 
@@ -266,17 +270,19 @@ static cop_err judge(training *t, cop_diag *diag)
 }
 
 typedef struct shape {
-	size_t leaves;
+	size_t leaves, facets, splits;
 	unsigned depth;
 } shape;
 
 /* Leaves of all trees, depth of the deepest. */
 static shape shape_of(const cop_trees *trees)
 {
-	shape s = { 0, 0 };
+	shape s = { 0 };
 	for (size_t i = 0; i < cop_trees_count(trees); i++) {
 		unsigned depth = cop_tree_depth(cop_trees_at(trees, i));
 		s.leaves += cop_tree_leaves(cop_trees_at(trees, i));
+		s.facets += cop_tree_facets(cop_trees_at(trees, i));
+		s.splits += cop_tree_leaves(cop_trees_at(trees, i)) - 1;
 		s.depth = depth > s.depth ? depth : s.depth;
 	}
 	return s;
@@ -332,6 +338,10 @@ static cop_err show_json(const training *t)
 	cop_json_put_number(json, "seconds", t->seconds);
 	cop_json_put_unsigned(json, "leaves", s.leaves);
 	cop_json_put_unsigned(json, "depth", s.depth);
+	if (s.facets > 0) {
+		cop_json_put_unsigned(json, "facets", s.facets);
+		cop_json_put_number(json, "facets_per_split", (double)s.facets / (double)s.splits);
+	}
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(t->trees));
 	cop_json_put_number(json, "flops", t->train.flops);
 	cop_json_put_text(json, "scale", scale_of(t));
@@ -418,6 +428,8 @@ static void show_text(const training *t)
 	(void)printf("%zu tree%s, %zu leaves, depth %u, %zu parameters, %.0f FLOPs a row; scale %s; fitted in %.2f s\n",
 	        cop_trees_count(t->trees), cop_trees_count(t->trees) == 1 ? "" : "s", s.leaves, s.depth,
 	        cop_trees_parameters(t->trees), t->train.flops, scale_of(t), t->seconds);
+	if (s.facets > 0)
+		(void)printf("%zu facets, %.1f a split\n", s.facets, (double)s.facets / (double)s.splits);
 	if (t->outcome.end != COP_FOREST_WHOLE)
 		(void)printf("boosting ended early: %s\n", ends[t->outcome.end]);
 	if (!isnan(t->outcome.objective))

@@ -80,6 +80,7 @@ static const cop_train_learner learners[] = {
 	{ "softmax", COP_FOR_SOFTMAX, COP_SCALE_NONE, cop_train_fit_tao, NULL },
 	{ "laptao", COP_FOR_LAPTAO, COP_SCALE_AUTO, NULL, cop_train_fit_laptao },
 	{ "latent", COP_FOR_LATENT, COP_SCALE_STANDARD, NULL, cop_train_fit_latent },
+	{ "polytope", COP_FOR_POLYTOPE, COP_SCALE_AUTO, NULL, cop_train_fit_polytope },
 };
 
 const cop_train_learner *cop_train_learner_find(const char *name)

@@ -14,7 +14,7 @@
 
 typedef struct cop_train_learner cop_train_learner;
 
-/* cart, dgt, tao, softmax, laptao, latent; NULL: none of that name. */
+/* cart, dgt, tao, softmax, laptao, latent, polytope; NULL: none of that name. */
 const cop_train_learner *cop_train_learner_find(const char *name);
 const char *cop_train_learner_name(const cop_train_learner *learner);
 /* Which knobs are for it (COP_FOR_...), and how features are scaled for it. */

@@ -32,7 +32,7 @@ struct cop_train_learner {
 };
 
 cop_train_one_tree cop_train_fit_cart, cop_train_fit_dgt, cop_train_fit_tao;
-cop_train_all_trees cop_train_fit_laptao, cop_train_fit_latent;
+cop_train_all_trees cop_train_fit_laptao, cop_train_fit_latent, cop_train_fit_polytope;
 
 /* COP_EINVAL, with text as the diagnostic. */
 COP_CHECK cop_err cop_train_refuse(cop_diag *diag, const char *text);

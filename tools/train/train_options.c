@@ -10,7 +10,8 @@
 
 #define NAME COP_TRAIN_NAME
 
-static const char usage_text[] = "usage: coppice train --train FILE [--learner cart|dgt|tao|softmax|laptao|latent]\n"
+static const char usage_text[] = "usage: coppice train --train FILE\n"
+                                 "           [--learner cart|dgt|tao|softmax|laptao|latent|polytope]\n"
                                  "           [--test FILE] [OPTION ...]\n\n"
                                  "Fits a tree, or a forest, to labelled rows (csv with or without a header, or\n"
                                  "libsvm; .gz, .zst) and reports how well it predicts. What is not given is the\n"
@@ -20,8 +21,9 @@ static const char usage_text[] = "usage: coppice train --train FILE [--learner c
                                  "                       (tree alternating optimisation), softmax (TAO with\n"
                                  "                       softmax leaves, for many classes), laptao (TAO with a\n"
                                  "                       graph of all rows, of which only some are labelled),\n"
-                                 "                       latent (latent trees). Without it the best of cart, tao\n"
-                                 "                       and dgt on rows held back is taken and reported\n"
+                                 "                       latent (latent trees), polytope (convex polytope trees).\n"
+                                 "                       Without it the best of cart, tao and dgt on rows held\n"
+                                 "                       back is taken and reported\n"
                                  "  --train FILE         rows to learn from; the last column is the class or\n"
                                  "                       number to predict\n"
                                  "  --test FILE          rows to judge by\n"
@@ -59,9 +61,9 @@ static const char usage_text[] = "usage: coppice train --train FILE [--learner c
                                  "  --missing HOW        empty fields: refuse (default), mean, median, label (a\n"
                                  "                       category or feature of its own)\n"
                                  "  --scale HOW          features: none (cart's and softmax's default), standard\n"
-                                 "                       (dgt's and latent's), range, maximum, or auto (tao's):\n"
-                                 "                       maximum for amounts of one unit that are often 0, as\n"
-                                 "                       pixels are, else standard\n";
+                                 "                       (dgt's and latent's), range, maximum, or auto (tao's and\n"
+                                 "                       polytope's): maximum for amounts of one unit that are\n"
+                                 "                       often 0, as pixels are, else standard\n";
 
 static bool read_learner(void *options, const cop_option *row, char *text)
 {
@@ -69,8 +71,10 @@ static bool read_learner(void *options, const cop_option *row, char *text)
 	(void)row;
 	o->job.learner = cop_train_learner_find(text);
 	return o->job.learner != NULL ||
-	       cop_command_complain(
-	               NAME, "--learner: '%s' given, expected cart, dgt, tao, softmax, laptao or latent", text);
+	       cop_command_complain(NAME,
+	               "--learner: '%s' given, expected cart, dgt, tao, softmax, laptao, latent or "
+	               "polytope",
+	               text);
 }
 
 static int descending(const void *a, const void *b)

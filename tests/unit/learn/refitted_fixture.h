@@ -15,7 +15,25 @@ typedef struct refit_shape {
 	bool sparse; /* splits on the features that fixture_draw fills */
 	bool linear; /* leaves */
 	cop_tree_link link;
+	bool polytope; /* splits of two facets */
 } refit_shape;
+
+/* About half of the rows go left. */
+static inline int32_t refit_polytope(cop_tree_build *b, const refit_shape *s, cop_rng *rng)
+{
+	const float r[2] = { 0.5f, 1.0f };
+	float *beta = calloc(2 * (s->d + 1), sizeof *beta);
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < 3; i++) {
+			const size_t j = (size_t)cop_rng_below(rng, s->sparse ? FIXTURE_D : s->d);
+			const float w = (float)cop_rng_normal(rng);
+			beta[k * (s->d + 1) + (s->sparse ? j * 37 + 5 : j)] += w;
+			beta[k * (s->d + 1) + s->d] -= s->sparse ? 0.0f : 3.0f * w;
+		}
+	const int32_t node = cop_tree_build_polytope(b, 2, beta, r, 1.2f);
+	free(beta);
+	return node;
+}
 
 static inline int32_t refit_below(cop_tree_build *b, const refit_shape *s, cop_rng *rng, unsigned depth, float *room)
 {
@@ -28,7 +46,7 @@ static inline int32_t refit_below(cop_tree_build *b, const refit_shape *s, cop_r
 			room[s->sparse ? j * 37 + 5 : j] = w;
 			bias -= s->sparse ? 0.0f : 3.0f * w;
 		}
-		int32_t node = cop_tree_build_node(b, room, bias);
+		int32_t node = s->polytope ? refit_polytope(b, s, rng) : cop_tree_build_node(b, room, bias);
 		int32_t left = refit_below(b, s, rng, depth - 1, room);
 		int32_t right = refit_below(b, s, rng, depth - (depth > 1 ? 2 : 1), room);
 		cop_tree_build_children(b, node, left, right);

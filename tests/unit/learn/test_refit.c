@@ -46,7 +46,7 @@ static void test_refit_predicts_and_learns_running_means(void **state)
 	cop_rng_init(&rng, FIXTURE_SEED, 1);
 	for (int linear = 0; linear < 2; linear++)
 		for (size_t count = 1; count <= 3; count++) {
-			refit_shape shape = { FIXTURE_D, FIXTURE_ARMS, 4, false, linear != 0, COP_TREE_VALUES };
+			refit_shape shape = { FIXTURE_D, FIXTURE_ARMS, 4, false, linear != 0, COP_TREE_VALUES, false };
 			cop_trees *trees = refit_trees(&shape, count, 3 + count);
 			cop_refit *r;
 			assert_int_equal(cop_refit_new(trees, FIXTURE_D, FIXTURE_ARMS, 9, &r, NULL), COP_OK);
@@ -86,7 +86,7 @@ static void test_trees_of_fewer_outputs_say_the_mean_of_theirs_for_others(void *
 	enum { MORE = FIXTURE_ARMS + 2 };
 	cop_rng rng;
 	cop_rng_init(&rng, FIXTURE_SEED, 61);
-	refit_shape shape = { FIXTURE_D, FIXTURE_ARMS, 4, false, false, COP_TREE_VALUES };
+	refit_shape shape = { FIXTURE_D, FIXTURE_ARMS, 4, false, false, COP_TREE_VALUES, false };
 	cop_trees *trees = refit_trees(&shape, 2, 3);
 	cop_refit *few, *more, *same;
 	cop_bytes bytes;

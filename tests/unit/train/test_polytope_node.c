@@ -129,6 +129,46 @@ static void test_segments_between_rows_on_the_left_stay_there(void **state)
 	assert_true(tried > 100);
 }
 
+static double naive_variance(const double *s, const float *target)
+{
+	double mass[2] = { 0 }, mean[2] = { 0 }, sum = 0.0;
+	for (size_t i = 0; i < N; i++)
+		for (size_t side = 0; side < 2; side++) {
+			const double p = side == 0 ? exp(-s[i]) : 1.0 - exp(-s[i]);
+			mass[side] += p;
+			mean[side] += p * (double)target[i];
+		}
+	for (size_t i = 0; i < N; i++)
+		for (size_t side = 0; side < 2; side++)
+			sum += (side == 0 ? exp(-s[i]) : 1.0 - exp(-s[i])) *
+			       pow((double)target[i] - mean[side] / mass[side], 2.0);
+	return sum / N;
+}
+
+static void test_variance_and_its_gradient_equal_the_formula(void **state)
+{
+	(void)state;
+	float target[N];
+	double s[N], ds[N], other[N];
+	const double h = 1e-6;
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 2);
+	for (size_t i = 0; i < N; i++) {
+		target[i] = (float)cop_rng_normal(&rng);
+		s[i] = 2.0 * cop_rng_unit(&rng);
+	}
+	assert_true(fabs(cop_polytope_node_variance(N, target, s, ds) - naive_variance(s, target)) < 1e-12);
+	for (size_t i = 0; i < N; i++) {
+		const double at = s[i];
+		s[i] = at + h;
+		double difference = cop_polytope_node_variance(N, target, s, other);
+		s[i] = at - h;
+		difference -= cop_polytope_node_variance(N, target, s, other);
+		s[i] = at;
+		assert_true(fabs(difference / (2.0 * h) - ds[i]) < 1e-8);
+	}
+}
+
 static void test_sums_out_of_range_of_exponentials_stay_finite(void **state)
 {
 	(void)state;
@@ -150,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gradients_equal_finite_differences),
 		cmocka_unit_test(test_segments_between_rows_on_the_left_stay_there),
+		cmocka_unit_test(test_variance_and_its_gradient_equal_the_formula),
 		cmocka_unit_test(test_sums_out_of_range_of_exponentials_stay_finite),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,7 @@ static void test_look_is_wanted_where_nothing_that_it_sets_is_given(void **state
 		{ "dgt", COP_HYPERPARAMETER_TREES, true },
 		{ "laptao", COP_HYPERPARAMETERS, false },
 		{ "latent", COP_HYPERPARAMETERS, false },
+		{ "polytope", COP_HYPERPARAMETERS, false },
 		{ NULL, COP_HYPERPARAMETERS, true },
 		{ NULL, COP_HYPERPARAMETER_HEIGHT, true },
 	};

@@ -151,6 +151,7 @@ static void test_search_tries_each_knob_that_means_something(void **state)
 		{ "dgt", false, COP_HYPERPARAMETER_LAYERS, 0, "momentum", "width" },
 		{ "latent", false, COP_HYPERPARAMETERS, 0, "lambda", "momentum" },
 		{ "latent", false, COP_HYPERPARAMETER_LAYERS, 0, "dropout", "width" },
+		{ "polytope", true, COP_HYPERPARAMETERS, 0, "facets", "alpha" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char lines[1 << 14];
