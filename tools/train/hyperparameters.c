@@ -97,7 +97,7 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        .help = "no sweep may raise the objective (default: sweeps may,\n"
 	                "                       the best tree is kept)" },
 	[COP_HYPERPARAMETER_KEEP_DEAD] = { "keep-dead", FLAG, TAOS, .help = "do not remove dead and pure subtrees" },
-	[COP_HYPERPARAMETER_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART | COP_FOR_POLYTOPE, 0, 1e9, NULL,
+	[COP_HYPERPARAMETER_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART | COP_FOR_POLYTOPE, 0, 1e12, NULL,
 	        "least rows (weight) of a leaf (default 0; polytope 5)" },
 	[COP_HYPERPARAMETER_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
 	        "cost-complexity of pruning, a share of the root's\n"

@@ -14,7 +14,7 @@ static void take_settings(
 	cop_polytope_split_settings *split = &set->split;
 	set->height = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, set->height);
 	set->least_gain = cop_train_knob(f, COP_HYPERPARAMETER_LEAST_GAIN, set->least_gain);
-	split->least = cop_train_whole(f, COP_HYPERPARAMETER_MIN_LEAF, (unsigned)split->least);
+	split->least = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_MIN_LEAF, (double)split->least);
 	split->least = split->least > 0 ? split->least : 1;
 	split->experts = cop_train_whole(f, COP_HYPERPARAMETER_FACETS, (unsigned)split->experts);
 	split->starts = cop_train_whole(f, COP_HYPERPARAMETER_NODE_STARTS, split->starts);

@@ -6,7 +6,10 @@
 
 #include "support.h"
 
-#define ALL    (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX)
+#define ALL                                                                                                            \
+	(COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX |                \
+	        COP_FOR_POLYTOPE)
+#define STEPS  (NETS | COP_FOR_POLYTOPE)
 #define NETS   (COP_FOR_DGT | COP_FOR_LATENT)
 #define TAOS   (COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_SOFTMAX)
 #define SOFT   (COP_FOR_TAO | COP_FOR_SOFTMAX)
@@ -28,16 +31,17 @@ static const struct {
 	{ COP_HYPERPARAMETER_TOLERANCE, "tolerance", TAOS, "-1e-9", "0", "1", "1.000001" },
 	{ COP_HYPERPARAMETER_NODE_TOLERANCE, "node-tolerance", TAOS, "9.9e-13", "1e-12", "1", "1.000001" },
 	{ COP_HYPERPARAMETER_NODE_STEPS, "node-steps", TAOS, "0", "1", "100000", "100001" },
-	{ COP_HYPERPARAMETER_MIN_LEAF, "min-leaf", COP_FOR_CART, "-1e-9", "0", "1e12", "1000000000001" },
+	{ COP_HYPERPARAMETER_MIN_LEAF, "min-leaf", COP_FOR_CART | COP_FOR_POLYTOPE, "-1e-9", "0", "1e12",
+	        "1000000000001" },
 	{ COP_HYPERPARAMETER_COMPLEXITY, "complexity", COP_FOR_CART, "-1.000001", "-1", "1", "1.000001" },
 	{ COP_HYPERPARAMETER_FOLDS, "folds", COP_FOR_CART, "1", "2", "100", "101" },
 	{ COP_HYPERPARAMETER_FEATURES, "features", COP_FOR_CART, "-1", "0", "1000000000", "1000000001" },
 	{ COP_HYPERPARAMETER_LAYERS, "layers", NETS, "0", "1", "8", "9" },
 	{ COP_HYPERPARAMETER_WIDTH, "width", NETS, "-1", "0", "65536", "65537" },
-	{ COP_HYPERPARAMETER_EPOCHS, "epochs", NETS, "0", "1", "100000", "100001" },
-	{ COP_HYPERPARAMETER_BATCH, "batch", NETS, "0", "1", "1048576", "1048577" },
+	{ COP_HYPERPARAMETER_EPOCHS, "epochs", STEPS, "0", "1", "100000", "100001" },
+	{ COP_HYPERPARAMETER_BATCH, "batch", STEPS, "0", "1", "1048576", "1048577" },
 	{ COP_HYPERPARAMETER_PATIENCE, "patience", NETS, "-1", "0", "100000", "100001" },
-	{ COP_HYPERPARAMETER_LR, "lr", NETS, "-1e-9", "0", "1e6", "1000000.1" },
+	{ COP_HYPERPARAMETER_LR, "lr", STEPS, "-1e-9", "0", "1e6", "1000000.1" },
 	{ COP_HYPERPARAMETER_MINIMUM_LR, "minimum-lr", COP_FOR_DGT, "-1e-9", "0", "1e6", "1000000.1" },
 	{ COP_HYPERPARAMETER_MOMENTUM, "momentum", COP_FOR_DGT, "-1e-9", "0", "0.999", "0.9991" },
 	{ COP_HYPERPARAMETER_RESTARTS, "restarts", COP_FOR_DGT, "0", "1", "1000", "1001" },
@@ -45,8 +49,10 @@ static const struct {
 	{ COP_HYPERPARAMETER_L1, "l1", COP_FOR_DGT, "-1e-9", "0", "1e3", "1000.001" },
 	{ COP_HYPERPARAMETER_L2, "l2", COP_FOR_DGT, "-1e-9", "0", "1e3", "1000.001" },
 	{ COP_HYPERPARAMETER_HUBER, "huber", COP_FOR_DGT, "9.9e-10", "1e-9", "1e9", "1000000001" },
-	{ COP_HYPERPARAMETER_ANNEAL_FIRST, "anneal-first", COP_FOR_DGT, "9.9e-7", "1e-6", "1e6", "1000000.1" },
-	{ COP_HYPERPARAMETER_ANNEAL_LAST, "anneal-last", COP_FOR_DGT, "9.9e-7", "1e-6", "1e6", "1000000.1" },
+	{ COP_HYPERPARAMETER_ANNEAL_FIRST, "anneal-first", COP_FOR_DGT | COP_FOR_POLYTOPE, "9.9e-7", "1e-6", "1e6",
+	        "1000000.1" },
+	{ COP_HYPERPARAMETER_ANNEAL_LAST, "anneal-last", COP_FOR_DGT | COP_FOR_POLYTOPE, "9.9e-7", "1e-6", "1e6",
+	        "1000000.1" },
 	{ COP_HYPERPARAMETER_TREES, "trees", FOREST, "0", "1", "65536", "65537" },
 	{ COP_HYPERPARAMETER_SHARE, "share", FOREST, "9.9e-7", "1e-6", "1", "1.000001" },
 	{ COP_HYPERPARAMETER_SHRINKAGE, "shrinkage", COP_FOR_FOREST, "9.9e-7", "1e-6", "1", "1.000001" },
@@ -60,6 +66,15 @@ static const struct {
 	{ COP_HYPERPARAMETER_BETA, "beta", SOFT, "-1", "0", "1000000000", "1000000001" },
 	{ COP_HYPERPARAMETER_TEACHER, "teacher", COP_FOR_LAPTAO, "-1", "0", "65536", "65537" },
 	{ COP_HYPERPARAMETER_TEACHER_WEIGHT, "teacher-weight", COP_FOR_LAPTAO, "-1", "0", "1000", "1001" },
+	{ COP_HYPERPARAMETER_FACETS, "facets", COP_FOR_POLYTOPE, "0", "1", "1024", "1025" },
+	{ COP_HYPERPARAMETER_NODE_STARTS, "node-starts", COP_FOR_POLYTOPE, "-1", "0", "100", "101" },
+	{ COP_HYPERPARAMETER_LEAST_GAIN, "least-gain", COP_FOR_POLYTOPE, "-1e-9", "0", "1e3", "1000.001" },
+	{ COP_HYPERPARAMETER_REFINE, "refine", COP_FOR_POLYTOPE, "-1", "0", "10000", "10001" },
+	{ COP_HYPERPARAMETER_REFINE_LR, "refine-lr", COP_FOR_POLYTOPE, "9.9e-10", "1e-9", "10", "10.001" },
+	{ COP_HYPERPARAMETER_GAMMA0, "gamma0", COP_FOR_POLYTOPE, "9.9e-10", "1e-9", "1e9", "1000000001" },
+	{ COP_HYPERPARAMETER_C0, "c0", COP_FOR_POLYTOPE, "9.9e-10", "1e-9", "1e9", "1000000001" },
+	{ COP_HYPERPARAMETER_A0, "a0", COP_FOR_POLYTOPE, "9.9e-10", "1e-9", "1e9", "1000000001" },
+	{ COP_HYPERPARAMETER_B0, "b0", COP_FOR_POLYTOPE, "9.9e-10", "1e-9", "1e9", "1000000001" },
 	{ COP_HYPERPARAMETER_ROUNDS, "rounds", COP_FOR_LAPTAO, "0", "1", "1000", "1001" },
 };
 
