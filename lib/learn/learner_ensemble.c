@@ -261,21 +261,15 @@ static double reach(const ensemble *e)
 	return fmin(fmax(stack->weight[0] + cop_stacking_deviation(stack, 0), 0.0), 1.0);
 }
 
-/* What each expert predicts. */
-static void predict_all(ensemble *e, const cop_row *raw)
-{
-	for (size_t i = 0; i < e->mixture.count; i++)
-		if (!cop_mixture_rests(&e->mixture, i))
-			e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
-	shrink(e);
-}
-
 /* The row standardised, and what each expert and the mixture predict. */
 static void predict(ensemble *e, const cop_row *raw)
 {
 	cop_standardiser_apply(e->standardiser, raw, &e->x);
 	e->filled = e->base.known > 0 && cop_standardiser_fill(e->standardiser, raw, &e->whole);
-	predict_all(e, raw);
+	for (size_t i = 0; i < e->mixture.count; i++)
+		if (!cop_mixture_rests(&e->mixture, i))
+			e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
+	shrink(e);
 	cop_mixture_mix(&e->mixture, e->base.settings.arms);
 	keep_raw(e, raw);
 }
