@@ -52,6 +52,7 @@ HOMES = [
     (r"confuse\.h", ["daemon/config/", "daemon/streams/bridge_config"]),
     (r"systemd/.*", ["daemon/common/notify"]),
     (r"curl/.*", ["daemon/lease/"]),
+    (r"mpi\.h", ["tools/mpi/"]),
     (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "lib/base/thread", "daemon/", "tools/", "clients/c/"]),
     (r"omp\.h", []),
 ]

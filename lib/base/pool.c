@@ -19,6 +19,7 @@ typedef struct helper {
 
 struct cop_pool {
 	unsigned threads;
+	const cop_ranks *ranks;
 	unsigned started; /* helpers that run, at most threads - 1 */
 	helper *helpers;  /* threads - 1 */
 	pthread_mutex_t lock;
@@ -120,6 +121,10 @@ void cop_pool_free(cop_pool *pool)
 }
 
 unsigned cop_pool_threads(const cop_pool *pool) { return pool == NULL ? 1 : pool->threads; }
+
+void cop_pool_set_ranks(cop_pool *pool, const cop_ranks *ranks) { pool->ranks = ranks; }
+
+const cop_ranks *cop_pool_ranks(const cop_pool *pool) { return pool == NULL ? NULL : pool->ranks; }
 
 static cop_err run_alone(size_t tasks, cop_pool_task *task, void *context)
 {

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/ranks.h"
 
 #define COP_POOL_MAX_THREADS 256
 
@@ -22,6 +23,11 @@ void cop_pool_free(cop_pool *pool);
 
 /* 1 for NULL. */
 unsigned cop_pool_threads(const cop_pool *pool);
+
+/* The ranks that divide what runs on this pool (kept); NULL: there are none, nor are there for a pool that is NULL. A run
+ * of the pool itself is this rank's alone. */
+void cop_pool_set_ranks(cop_pool *pool, const cop_ranks *ranks);
+const cop_ranks *cop_pool_ranks(const cop_pool *pool);
 
 /* worker in [0, threads): no two tasks of one worker run at a time, so it can pick a workspace. */
 typedef cop_err cop_pool_task(void *context, size_t task, unsigned worker);

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "store/section_file.h"
 #include "table/split.h"
 
 #define TELL_AFTER 2 /* bagged trees for each thread */
@@ -43,6 +44,7 @@ typedef struct bagging {
 	cop_forest_fitting *f;
 	size_t first;
 	cop_pool *pool; /* for the learner */
+	const cop_ranks *ranks; /* among which trees are divided */
 } bagging;
 
 static cop_err fit_bagged(void *context, size_t task, unsigned worker)
@@ -50,7 +52,7 @@ static cop_err fit_bagged(void *context, size_t task, unsigned worker)
 	(void)worker;
 	const bagging *r = context;
 	cop_forest_fitting *f = r->f;
-	size_t t = r->first + task, n = f->sample->n;
+	size_t t = r->first + cop_ranks_task(r->ranks, task), n = f->sample->n;
 	double wanted = floor(f->settings->share * (double)n + 0.5);
 	size_t drawn = wanted < 1 ? 1 : wanted > (double)n ? n : (size_t)wanted;
 	uint32_t *row = cop_mem_alloc(drawn, sizeof *row);
@@ -71,24 +73,76 @@ static cop_err fit_bagged(void *context, size_t task, unsigned worker)
 	return err;
 }
 
+/* A tree, as a file of its own behind its number and length. */
+static void put_tree(const cop_forest_fitting *f, size_t t, cop_bytes *bytes)
+{
+	cop_bytes file;
+	cop_bytes_init(&file);
+	size_t mark = cop_section_file_begin(&file);
+	cop_tree_save(f->tree[t], &file);
+	cop_section_file_end(&file, mark);
+	cop_bytes_put_u32(bytes, (uint32_t)t);
+	cop_bytes_put_u64(bytes, file.length);
+	cop_bytes_put(bytes, file.data, file.length);
+	if (file.err != COP_OK && bytes->err == COP_OK)
+		bytes->err = file.err;
+	cop_bytes_fini(&file);
+}
+
+static cop_err take_tree(void *context, cop_cursor *cursor)
+{
+	cop_forest_fitting *f = context;
+	cop_err err = COP_OK;
+	while (err == COP_OK && cop_cursor_left(cursor) > 0) {
+		cop_section_file file;
+		cop_model_section section;
+		size_t t = cop_cursor_u32(cursor), length = (size_t)cop_cursor_u64(cursor);
+		const uint8_t *data = cop_cursor_take(cursor, length);
+		if (cursor->err != COP_OK || t >= f->settings->trees || f->tree[t] != NULL)
+			return COP_EFORMAT;
+		err = cop_section_file_open(&file, data, length, NULL, NULL);
+		if (err == COP_OK)
+			err = cop_section_file_find(&file, COP_TREE_SECTION, 0, COP_TREE_VERSION, &section);
+		if (err == COP_OK)
+			err = cop_tree_load(section.data, section.length, &f->tree[t]);
+	}
+	return err;
+}
+
+/* Every rank has all trees then. err: what came of its own. */
+static cop_err exchange_trees(cop_forest_fitting *f, cop_err err)
+{
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	for (size_t t = 0; err == COP_OK && t < f->count; t++)
+		if (f->tree[t] != NULL)
+			put_tree(f, t, &bytes);
+	err = cop_ranks_exchange(cop_pool_ranks(f->pool), err, &bytes, take_tree, f);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
 static cop_err bag(cop_forest_fitting *f)
 {
+	const cop_ranks *ranks = cop_pool_ranks(f->pool);
 	size_t trees = f->settings->trees;
 	unsigned threads = cop_pool_threads(f->pool);
-	bool side_by_side = threads > 1 && trees > 1;
-	size_t most = side_by_side ? TELL_AFTER * (size_t)threads : 1;
+	bool side_by_side = (threads > 1 || ranks != NULL) && trees > 1;
+	size_t most = side_by_side ? TELL_AFTER * (size_t)threads * (ranks == NULL ? 1 : ranks->count) : 1;
 	if (f->progress == NULL)
 		most = trees;
 	cop_err err = COP_OK;
+	if (!side_by_side)
+		ranks = NULL; /* they divide what the learner does */
 	while (err == COP_OK && f->count < trees) {
-		bagging r = { .f = f, .first = f->count, .pool = side_by_side ? NULL : f->pool };
+		bagging r = { .f = f, .first = f->count, .pool = side_by_side ? NULL : f->pool, .ranks = ranks };
 		size_t now = trees - f->count < most ? trees - f->count : most;
-		err = cop_pool_run(side_by_side ? f->pool : NULL, now, fit_bagged, &r);
+		err = cop_pool_run(side_by_side ? f->pool : NULL, cop_ranks_tasks(ranks, now), fit_bagged, &r);
 		f->count += now;
 		if (err == COP_OK && !cop_forest_fit_tell(f, ""))
 			break;
 	}
-	return err;
+	return ranks == NULL ? err : exchange_trees(f, err);
 }
 
 /* --- what boosting shares --- */

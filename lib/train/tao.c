@@ -86,6 +86,7 @@ typedef struct sweep {
 	size_t count;
 	item *now; /* of the depth being fitted, largest first */
 	size_t now_count;
+	const cop_ranks *ranks; /* which divide them */
 } sweep;
 
 static int by_depth(const void *a, const void *b)
@@ -121,7 +122,7 @@ static cop_err fit_item(void *context, size_t task, unsigned worker)
 {
 	sweep *s = context;
 	cop_tao_state *state = s->state;
-	int32_t what = s->now[task].what;
+	int32_t what = s->now[cop_ranks_task(s->ranks, task)].what;
 	size_t from, to;
 
 	item_range(state, what, &from, &to);
@@ -129,6 +130,43 @@ static cop_err fit_item(void *context, size_t task, unsigned worker)
 		return cop_tao_node_fit(
 		        state, &state->node[what], state->order + from, to - from, &state->work[worker]);
 	return cop_tao_leaf_fit(state, &state->leaf[~what], state->order + from, to - from, &state->work[worker]);
+}
+
+static cop_err take_items(void *context, cop_cursor *cursor)
+{
+	sweep *s = context;
+	cop_err err = COP_OK;
+
+	while (err == COP_OK && cop_cursor_left(cursor) > 0) {
+		uint32_t i = cop_cursor_u32(cursor);
+		size_t from, to;
+		if (i >= s->now_count)
+			return COP_EFORMAT;
+		item_range(s->state, s->now[i].what, &from, &to);
+		err = cop_tao_share_take(s->state, s->now[i].what, s->state->order + from, to - from, cursor);
+	}
+	return err;
+}
+
+/* Fits now[0..now_count): this rank its own, and then every rank has all. */
+static cop_err fit_now(sweep *s)
+{
+	size_t own = cop_ranks_tasks(s->ranks, s->now_count);
+	cop_err err = cop_pool_run(s->pool, own, fit_item, s);
+	cop_bytes bytes;
+
+	if (s->ranks == NULL)
+		return err;
+	cop_bytes_init(&bytes);
+	for (size_t t = 0; t < own && err == COP_OK; t++) {
+		size_t i = cop_ranks_task(s->ranks, t), from, to;
+		item_range(s->state, s->now[i].what, &from, &to);
+		cop_bytes_put_u32(&bytes, (uint32_t)i);
+		cop_tao_share_put(s->state, s->now[i].what, s->state->order + from, to - from, &bytes);
+	}
+	err = cop_ranks_exchange(s->ranks, err, &bytes, take_items, s);
+	cop_bytes_fini(&bytes);
+	return err;
 }
 
 /* Fits all[from..to), which are of one depth. */
@@ -144,7 +182,7 @@ static cop_err fit_depth(sweep *s, size_t from, size_t to)
 		s->now[i].rows = last - first;
 	}
 	qsort(s->now, s->now_count, sizeof *s->now, by_rows);
-	return cop_pool_run(s->pool, s->now_count, fit_item, s);
+	return fit_now(s);
 }
 
 static cop_err run_sweep(sweep *s)
@@ -176,7 +214,7 @@ static cop_err fit_leaves(sweep *s)
 	for (size_t i = 0; i < s->count; i++)
 		if (s->all[i].what < 0)
 			s->now[s->now_count++] = s->all[i];
-	return cop_pool_run(s->pool, s->now_count, fit_item, s);
+	return fit_now(s);
 }
 
 /* ---- the fit ---- */
@@ -242,7 +280,9 @@ static cop_err iterate(sweep *s, const cop_progress *progress, double *history, 
 
 static cop_err sweep_init(sweep *s, cop_tao_state *state, cop_pool *pool)
 {
-	*s = (sweep){ .state = state, .pool = pool, .count = state->nodes + state->leaves };
+	*s = (sweep){
+		.state = state, .pool = pool, .count = state->nodes + state->leaves, .ranks = cop_pool_ranks(pool)
+	};
 	s->all = cop_mem_alloc(s->count, sizeof *s->all);
 	s->now = cop_mem_alloc(s->count, sizeof *s->now);
 	if (s->all == NULL || s->now == NULL)

@@ -11,7 +11,7 @@
  * back; when such sweeps no longer lower E, the tree of the least E is swept once more, with new parameters kept only
  * where the node's weighted 0/1 loss, or the leaf's loss, plus penalty does not rise. What is returned is the tree of
  * the least E, which is reported after every iteration and so never rises. Nodes of one depth are independent and go to
- * the pool, largest first; the result does not depend on the number of threads.
+ * the pool and its ranks, largest first; the result does not depend on the number of either.
  *
  * Losses: 0/1, cross-entropy (classes), squared, absolute (values, summed over outputs), cost (costs: the cost of the
  * chosen output). Leaves: constant (majority, class shares, mean, median, mean costs of which the least is chosen);

@@ -193,6 +193,14 @@ bool cop_command_word(const char *name, const char *option, const char *text, co
 	return cop_command_complain(name, "%s: '%s' given, expected one of %s", option, text, expected);
 }
 
+static const cop_ranks *all_ranks;
+
+void cop_command_set_ranks(const cop_ranks *ranks) { all_ranks = ranks; }
+
+const cop_ranks *cop_command_ranks(void) { return all_ranks; }
+
+bool cop_command_leads(void) { return all_ranks == NULL || all_ranks->rank == 0; }
+
 unsigned cop_command_processors(void)
 {
 	cpu_set_t set;

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/ranks.h"
 
 #define COP_EXIT_FAILED 1
 #define COP_EXIT_USAGE  2
@@ -73,6 +74,12 @@ int cop_command_end(const char *name, cop_err err, cop_json_writer *json, cop_di
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);
 bool cop_command_whole(
         const char *name, const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out);
+/* The processes that this one is one of, as coppice-mpi says (kept); NULL: it is alone. Each does all of the work but what a
+ * pool divides among ranks; files and standard output are those of the first. */
+void cop_command_set_ranks(const cop_ranks *ranks);
+const cop_ranks *cop_command_ranks(void);
+/* Whether this process is alone, or the first. */
+bool cop_command_leads(void);
 /* Processors that this process may use, at least 1. */
 unsigned cop_command_processors(void);
 /* Seconds on a clock that never goes back. */

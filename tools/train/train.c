@@ -38,6 +38,8 @@ typedef struct training {
 	double shown; /* when the progress line was written last */
 } training;
 
+static bool shows_progress(void) { return isatty(STDERR_FILENO) && cop_command_leads(); }
+
 static bool report_progress(void *context, double share, const char *text)
 {
 	training *t = context;
@@ -79,13 +81,13 @@ static cop_train_search search_settings(const cop_train_options *o)
 		.validation = o->job.validation > 0.0 ? o->job.validation : 0.2,
 		.trials = o->trials,
 		.repeats = o->repeats,
-		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
+		.progress = shows_progress() ? stderr : NULL,
 	};
 }
 
 static cop_err run_search(const training *t, cop_train_search *set, cop_train_found *found, cop_diag *diag)
 {
-	const char *path = t->o->search_log;
+	const char *path = cop_command_leads() ? t->o->search_log : NULL;
 	if (path == NULL)
 		return cop_train_search_run(set, &t->o->job, found, diag);
 	set->log = fopen(path, "w");
@@ -154,7 +156,7 @@ static cop_err fit(training *t, cop_diag *diag)
 	const cop_progress progress = { report_progress, t };
 	cop_err err = begin(t, diag);
 	t->asked = *job;
-	job->progress = isatty(STDERR_FILENO) ? &progress : NULL;
+	job->progress = shows_progress() ? &progress : NULL;
 	if (err == COP_OK)
 		err = search(t, diag);
 	double start = cop_command_now();
@@ -450,6 +452,8 @@ static cop_err run(training *t, cop_diag *diag)
 	cop_err err = cop_pool_new(o->threads, &o->job.pool);
 	if (err != COP_OK)
 		cop_diag_message(diag, "threads: %s", cop_err_text(err));
+	else
+		cop_pool_set_ranks(o->job.pool, cop_command_ranks());
 	if (err == COP_OK)
 		err = cop_labelled_rows_train(o->train, &o->table, &t->rows, &t->preparation, diag);
 	t->rows_read = err == COP_OK ? t->rows.data->n : 0;
@@ -461,7 +465,7 @@ static cop_err run(training *t, cop_diag *diag)
 		        t->rows.classes, o->train);
 	if (err == COP_OK)
 		err = fit(t, diag);
-	if (err == COP_OK && o->model != NULL)
+	if (err == COP_OK && o->model != NULL && cop_command_leads())
 		err = save(t, diag);
 	if (err == COP_OK && o->test != NULL)
 		err = judge(t, diag);
