@@ -20,7 +20,7 @@ import markdown_page
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 INDEX = "docs/README.md"
-MANUALS = ("coppiced.8", "coppice-lease.8", "coppice.1", "coppice.conf.5")
+MANUALS = ("coppiced.8", "coppice-lease.8", "coppice-mpi.1", "coppice.1", "coppice.conf.5")
 SECTIONS = (("Tutorial", "tutorial/"), ("How-to", "how-to/"), ("Concepts", "concepts/"), ("Reference", "reference/"),
             ("Evidence", "evidence/"), ("Source", "contributing/"))
 SOURCE = ("architecture.html", "glossary.html", "SECURITY.html", "CHANGELOG.html")  # pages beside the folders

@@ -43,7 +43,7 @@ bool cop_forest_fit_tell(cop_forest_fitting *f, const char *more)
 typedef struct bagging {
 	cop_forest_fitting *f;
 	size_t first;
-	cop_pool *pool; /* for the learner */
+	cop_pool *pool;         /* for the learner */
 	const cop_ranks *ranks; /* among which trees are divided */
 } bagging;
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "train/tao_share.h"
 
 /* Bold sweeps that do not lower E before a careful one. */
 #define PATIENCE 5

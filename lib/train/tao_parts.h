@@ -11,7 +11,6 @@
 #ifndef COP_TRAIN_TAO_PARTS_H
 #define COP_TRAIN_TAO_PARTS_H
 
-#include "base/bytes.h"
 #include "linalg/kernel.h"
 #include "train/screened.h"
 #include "train/tao.h"
@@ -143,13 +142,6 @@ COP_CHECK cop_err cop_tao_constant(
 COP_CHECK cop_err cop_tao_leaf_set_constant(
         const cop_tao_state *state, cop_tao_leaf *leaf, const float *bias, uint32_t choice);
 void cop_tao_leaf_fini(cop_tao_leaf *leaf);
-
-/* ---- tao_share.c: what fitting a node (what >= 0) or leaf (~what) on rows[0..n) changed, for other ranks ---- */
-
-void cop_tao_share_put(const cop_tao_state *state, int32_t what, const uint32_t *rows, size_t n, cop_bytes *bytes);
-/* COP_EFORMAT, COP_ENOMEM. */
-COP_CHECK cop_err cop_tao_share_take(
-        cop_tao_state *state, int32_t what, const uint32_t *rows, size_t n, cop_cursor *cursor);
 
 /* ---- tao_undo.c: begin makes the sweep bold, and either of forget and restore ends it ---- */
 

@@ -1,9 +1,10 @@
 /* What the fit of a node changes is its own parameters and, of its rows, the leaf and the loss: all of it travels, so that what
  * another rank takes is what this one has, to the bit. Arrays stand behind their lengths; a sparse vector's length is below d. */
+#include "train/tao_share.h"
+
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/tao_parts.h"
 
 /* Whether what is missing is told apart from what is empty. */
 static void put_array(cop_bytes *bytes, const void *array, size_t count, size_t size)

@@ -67,7 +67,7 @@ def pages(site):
 def test_every_document_is_a_page_in_the_menu(site, pages):
     documents = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     expected = {"index.html" if name == "README.md" else re.sub(r"\.md$", ".html", name) for name in documents}
-    expected |= {f"reference/{name}.html" for name in ("coppice.1", "coppiced.8", "coppice-lease.8", "coppice.conf.5")}
+    expected |= {f"reference/{name}.html" for name in ("coppice.1", "coppiced.8", "coppice-lease.8", "coppice-mpi.1", "coppice.conf.5")}
     assert expected <= set(pages) and all(name in expected or name.startswith("files/") or not name.count(".") == 1 for name in pages)
     assert expected <= {posixpath.normpath(link) for link in pages["index.html"].links if not re.match(r"\w+:|#", link)}
 

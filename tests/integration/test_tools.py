@@ -121,7 +121,7 @@ def test_manual_page_of_coppice_has_the_options_of_every_subcommand():
         assert heads_of(sections[name.upper()], "--[a-z0-9-]+") == options_of(coppice(name, "--help")[0]), name
 
 
-PAGES = ("coppice.1", "coppiced.8", "coppice-lease.8", "coppice.conf.5")
+PAGES = ("coppice.1", "coppiced.8", "coppice-lease.8", "coppice-mpi.1", "coppice.conf.5")
 
 
 @pytest.mark.parametrize("page", PAGES)

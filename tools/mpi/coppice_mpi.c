@@ -62,7 +62,7 @@ static bool join(cop_ranks *ranks, int *argc, char ***argv)
 int main(int argc, char **argv)
 {
 	static const cop_command commands[] = { { "train", "as coppice train, by all processes of mpirun",
-		    cop_command_train } };
+		cop_command_train } };
 	static const cop_program program = { "coppice-mpi", COP_VERSION, commands, sizeof commands / sizeof *commands };
 	cop_ranks ranks;
 	if (!join(&ranks, &argc, &argv)) {
