@@ -250,4 +250,53 @@ class Bridge(Process):
         super().__init__(folder, "bridge", [bridge_program(), "--config", str(path), "--foreground"])
 
 
-BROKERS = {"redis": Redis, "nats": Nats}
+class Kafka:
+    """librdkafka's mock cluster in a program of its own (tests/streams/kafka_mock.c), which holds all in memory: its
+    brokers go down and come up again instead of being killed."""
+
+    engine = "kafka"
+
+    def __init__(self, folder):
+        path = Path(bridge_program()).parent / "kafka_mock"
+        if not path.exists():
+            pytest.skip("kafka_mock was not built: tools/install-deps streams")
+        self.log = open(folder / "kafka.log", "w")
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.servers = self.process.stdout.readline().strip()
+
+    def start(self):
+        self.command("up")
+        return self
+
+    def command(self, *words):
+        self.process.stdin.write(" ".join(words) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        assert answer and answer[0] == "ok"
+        return answer[1:]
+
+    @staticmethod
+    def place(name):
+        return (name, "0") if name.startswith("act") else (name[:-1], name[-1])
+
+    def create(self, topics):
+        for topic, last in {self.place(name)[0]: self.place(name)[1] for name in topics}.items():
+            self.command("create", topic, str(int(last) + 1))
+
+    def add(self, topic, bodies):
+        failed = self.command("add", *self.place(topic), *(body.hex() or "-" for body in bodies))
+        assert failed == ["0"]
+
+    def events(self, topic):
+        return [b"" if e == "-" else bytes.fromhex(e) for e in self.command("events", *self.place(topic))]
+
+    def kill(self):
+        self.command("down")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(DEADLINE)
+        self.log.close()
+
+
+BROKERS = {"redis": Redis, "nats": Nats, "kafka": Kafka}

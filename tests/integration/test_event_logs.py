@@ -32,9 +32,13 @@ def bridge(tmp_path):
 
     def start(daemon, broker, **options):
         common = {"engine": broker.engine, "servers": broker.servers, "model": "m", "partitions": PARTITIONS}
+
+        def topic(name):  # partitions of Kafka are the topic's own
+            return name if broker.engine == "kafka" else f"{name}%p"
+
         streams = {
-            "visits": {**common, "topic": "ctx%p", "actions": "act%p", **options.pop("contexts", {})},
-            "rewards": {**common, "topic": "fb%p", "kind": "feedback", **options.pop("feedback", {})},
+            "visits": {**common, "topic": topic("ctx"), "actions": "act%p", **options.pop("contexts", {})},
+            "rewards": {**common, "topic": topic("fb"), "kind": "feedback", **options.pop("feedback", {})},
         }
         made.append(Bridge(tmp_path, daemon, streams, **options).start())
         return made[-1]
@@ -214,3 +218,18 @@ def test_check_says_what_is_wrong(tmp_path):
     path.write_text("epsillon = 3\n")
     done = subprocess.run([bridge_program(), "--config", path, "--check"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and f"{path}:1: no such option 'epsillon'" in done.stderr
+
+
+@pytest.mark.parametrize("broker", ["kafka"], indirect=True)
+def test_errors_of_a_broker_are_waited_out(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    carried = bridge(one, broker)
+    wait_for(lambda: carried.log().count("event=stream_reading") == 2 * PARTITIONS, "the readers")
+    for key, code in ((1, 6), (0, 7), (8, 16), (9, 14), (2, 6)):  # fetch, produce, commit, committed, list offsets
+        broker.command("errors", str(key), str(code), "4")
+    for p in range(PARTITIONS):
+        broker.add(f"ctx{p}", [context(f"{p}-{i}") for i in range(100)])
+    decided(client, 100 * PARTITIONS)
+    for p in range(PARTITIONS):
+        wait_for(lambda p=p: len({json.loads(a)["id"] for a in broker.events(f"act{p}")}) == 100, "the actions")
