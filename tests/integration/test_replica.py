@@ -1,6 +1,11 @@
 """Instances that follow another one: real daemons, the link over ipc and tcp."""
 
-from conftest import grow, model, section, wait_for
+import re
+import signal
+
+import zmq
+from conftest import free_port, grow, model, section, wait_for
+from test_refit import ended, refit_model, teach
 
 
 def instance(daemon, name, of=(), models=None, journal=None, **options):
@@ -25,6 +30,21 @@ def follows(leader, *followers):
         return all(f.client().status()["journal"]["next"] == end for f in followers) and end
 
     return wait_for(level, "the followers to be level")
+
+
+def begin(follower):
+    """Starts it: the process may begin anew, with its leader's checkpoint, and lose what was asked before."""
+    follower.launch()
+
+    def answers():
+        client = follower.client()
+        client.send("status")
+        state = client.receive()[1]["replica"]["state"] if client.socket.poll(200) else None
+        client.close()
+        return state == "following"
+
+    wait_for(answers, "it to follow")
+    return follower
 
 
 def sections(one):
@@ -55,3 +75,194 @@ def test_follower_from_the_beginning_takes_all(daemon):
     error = client.request("decide", "m", {"id": 1, "x": [0, 0, 0]})
     assert error[0] == "error" and error[1]["code"] == "not_leader" and error[1]["leader"] == leader.ipc("requests")
     assert client.model()["decisions"] == 120
+
+
+def state_of(one):
+    return one.client().status()["replica"]
+
+
+def test_answers_wait_for_a_follower_that_has_their_records(daemon):
+    leader = instance(daemon, "a", journal={"sync": "replica"}).start()
+    client = leader.client()
+    client.send("decide", "m", {"id": 1, "x": [0, 0, 0]})
+    assert not client.socket.poll(300)
+    leader.logged("event=replica_short")
+    follower = instance(daemon, "b", of=[leader]).start()
+    assert client.receive()[0] == "ok"
+    grow(client)
+    end = client.status()["journal"]
+    assert end["committed"] == end["next"] - 1
+    follower.signal(signal.SIGSTOP)
+    client.send("decide", "m", {"id": 2, "x": [0, 0, 0]})
+    assert not client.socket.poll(300)
+    follower.signal(signal.SIGCONT)
+    assert client.receive()[0] == "ok"
+    leader.logged("event=replica_held")
+
+
+def test_answers_wait_for_the_followers_disk(daemon):
+    leader = instance(daemon, "a", journal={"sync": "replica"}, hold="disk").start()
+    follower = instance(daemon, "b", of=[leader]).start()
+    grow(leader.client())
+    follows(leader, follower)
+    follower = state_of(leader)["followers"][0]
+    assert follower["name"] == "b" and follower["synced"] > 0
+
+
+def test_killed_follower_goes_on_from_its_own_journal(daemon):
+    leader = instance(daemon, "a").start()
+    follower = instance(daemon, "b", of=[leader]).start()
+    grow(leader.client(), prefix="one")
+    follows(leader, follower)
+    follower.kill()
+    grow(leader.client(), prefix="two")
+    follower.start()
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+    assert "from=checkpoint" not in leader.log()
+
+
+def test_restarted_leader_is_followed_again(daemon):
+    leader = instance(daemon, "a", compare=50).start()
+    follower = instance(daemon, "b", of=[leader]).start()
+    grow(leader.client(), prefix="one")
+    follows(leader, follower)
+    leader.kill()
+    leader.start()
+    grow(leader.client(), prefix="two")
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+    wait_for(lambda: state_of(follower)["compared"], "a comparison")
+    assert state_of(follower)["differed"] == 0
+
+
+def test_follower_whose_beginning_is_gone_begins_with_a_checkpoint(daemon):
+    small = {"segment": "64KiB", "keep": "64KiB"}
+    leader = instance(daemon, "a", journal=small, models="checkpoint { every = 1s keep = 1 }\n" + model()).start()
+    client = leader.client()
+    for i in range(12):
+        grow(client, prefix=f"p{i}", events=200)
+    wait_for(lambda: client.ok("checkpoint") and not (leader.state / "journal" / f"{1:020}.journal").exists(),
+             "the first segment to go")
+    follower = begin(instance(daemon, "b", of=[leader], compare=50))
+    grow(client, prefix="while")
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+    assert "event=replica_settled moved_to=\"\"" in follower.log()
+    assert not list(follower.state.glob("diverged*"))
+    wait_for(lambda: state_of(follower)["compared"], "a comparison")
+    follower.restart()
+    grow(client, prefix="again")
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+
+
+def test_records_that_the_leader_does_not_have_are_moved_aside(daemon):
+    leader = instance(daemon, "a").start()
+    follower = instance(daemon, "b", of=[leader])
+    # As after a power cut of a leader that came back with less: both wrote their own.
+    alone = daemon(start=False)
+    alone.state = follower.state
+    alone.write_config(model())
+    alone.start()
+    grow(alone.client(), prefix="other")
+    alone.stop()
+    grow(leader.client(), events=100)
+    begin(follower)
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+    assert (follower.state / "diverged.1" / "journal").is_dir()
+    assert "replica_settled" in follower.log()
+
+
+def test_follower_that_is_behind_memory_reads_files_under_load(daemon):
+    leader = instance(daemon, "a").start()
+    for i in range(5):
+        grow(leader.client(), prefix=f"p{i}", events=500)
+    leader.restart()  # memory begins here
+    follower = instance(daemon, "b", of=[leader]).start()
+    grow(leader.client(), prefix="while", events=500)
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+    assert state_of(leader)["far_records"] >= 5000
+
+
+def test_diverged_follower_stops_and_names_the_part(daemon):
+    leader = instance(daemon, "a", compare=10).start()
+    follower = instance(daemon, "b", of=[leader], models=model(seed=2)).start()
+    grow(leader.client())
+    follower.logged("event=replica_diverged")
+    status = state_of(follower)
+    assert status["state"] == "stopped" and re.match(r"m/\S+ differs from the leader's behind record \d+", status["reason"])
+    assert status["differed"] == 1
+
+
+def test_models_that_differ_are_named_and_waited_for(daemon):
+    leader = instance(daemon, "a", models=model() + model("n")).start()
+    follower = instance(daemon, "b", of=[leader]).start()
+    follower.logged('event=replica_models_differ record=1 reason="model \\"n\\"')
+    follower.write_config(follower.config.read_text() + model("n"))
+    grow(leader.client(), "n")
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+
+
+def test_challengers_and_promotions_travel_with_their_files(daemon):
+    models = "refit_cpu_share = 1\n" + refit_model()
+    leader = instance(daemon, "a", models=models, compare=500).start()
+    follower = instance(daemon, "b", of=[leader], models=models).start()
+    client = leader.client()
+    teach(client, 2000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "made"
+    teach(client, 400, "after")
+    follows(leader, follower)
+    name = "refit.m.00000000000000000001.checkpoint"
+    assert (leader.state / "refit" / name).read_bytes() == (follower.state / "refit" / name).read_bytes()
+    client.ok("promote", "m")
+    client.ok("freeze", "m", {"frozen": True})
+    teach(client, 400, "frozen")
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+    assert follower.client().model()["challenger"]["n"] == 1
+    assert state_of(follower)["compared"] > 0 and state_of(follower)["differed"] == 0
+
+
+def test_settings_and_arms_that_the_leader_changes_travel(daemon):
+    leader = instance(daemon, "a", compare=20).start()
+    follower = instance(daemon, "b", of=[leader]).start()
+    grow(leader.client(), prefix="one")
+    leader.write_config(leader.config.read_text().replace("arms = 3", "arms = 4\n\treward_window = 5s"))
+    leader.client().ok("reload")
+    follower.logged("event=replica_models_differ")
+    follower.write_config(follower.config.read_text().replace("arms = 3", "arms = 4"))
+    grow(leader.client(), prefix="two")
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
+
+
+def test_link_of_tcp_is_encrypted_and_needs_the_right(daemon, tmp_path):
+    public, secret = {}, {}
+    for name in "ab":
+        pair = zmq.curve_keypair()
+        public[name], secret[name] = (key.decode() for key in pair)
+        (tmp_path / name).write_text(secret[name] + "\n")
+        (tmp_path / name).chmod(0o600)
+    clients = tmp_path / "clients"
+    clients.write_text(f"b {public['b']} all\n")
+    port = free_port()
+
+    def curve(name):
+        return section("curve", {"key": str(tmp_path / name), "clients": str(clients)}) + model()
+
+    leader = instance(daemon, "a", models=curve("a"), listen=f"tcp://127.0.0.1:{port}").start()
+    follower = instance(daemon, "b", models=curve("b"))
+    options = {"name": "b", "of": [f"tcp://127.0.0.1:{port} server_key={public['a']}"]}
+    follower.write_config(section("replica", options) + curve("b"))
+    follower.start()
+    wait_for(lambda: "lacks the right replicate" in state_of(follower).get("reason", ""), "it to be refused")
+    clients.write_text(f"b {public['b']} replicate\n")
+    leader.client().ok("reload")
+    grow(leader.client())
+    follows(leader, follower)
+    assert sections(leader) == sections(follower)
