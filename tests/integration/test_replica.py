@@ -200,7 +200,7 @@ def test_diverged_follower_stops_and_names_the_part(daemon):
 def test_models_that_differ_are_named_and_waited_for(daemon):
     leader = instance(daemon, "a", models=model() + model("n")).start()
     follower = instance(daemon, "b", of=[leader]).start()
-    follower.logged('event=replica_models_differ record=1 reason="model \\"n\\"')
+    follower.logged("event=replica_models_differ record=1 reason=\"model 'n' of the leader is not served here")
     follower.write_config(follower.config.read_text() + model("n"))
     grow(leader.client(), "n")
     follows(leader, follower)
