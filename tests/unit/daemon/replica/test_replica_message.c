@@ -89,16 +89,22 @@ static void test_message_that_is_wrong_is_refused_by_name(void **state)
 		const char *holds;
 	} cases[] = {
 		{ "\x80", 1, "k" },
-		{ "\x81\xa1k\xa4" "nope", 8, "kind of message" },
-		{ "\x82\xa1k\xa4" "beat\xa5" "epoch\xa1x", 16, "epoch" },
-		{ "\x81\xa1k\xa4" "beat", 8, "epoch" },
+		{ "\x81\xa1k\xa4"
+		  "nope",
+		        8, "kind of message" },
+		{ "\x82\xa1k\xa4"
+		  "beat\xa5"
+		  "epoch\xa1x",
+		        16, "epoch" },
+		{ "\x81\xa1k\xa4"
+		  "beat",
+		        8, "epoch" },
 		{ "\x90", 1, "map" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		cop_replica_message is;
 		cop_wire_fault fault = { .message = "" };
-		assert_int_equal(
-		        cop_replica_message_read(cases[i].bytes, cases[i].length, &is, &fault), COP_EFORMAT);
+		assert_int_equal(cop_replica_message_read(cases[i].bytes, cases[i].length, &is, &fault), COP_EFORMAT);
 		assert_non_null(strstr(fault.message, cases[i].holds));
 	}
 }
