@@ -110,6 +110,23 @@ void cop_l1_loss_exp(size_t n, const float *a, const float *most, float *e, doub
 	}
 }
 
+double cop_l1_loss_exps(size_t n, const float *a, float most, float *e)
+{
+	double sum = 0.0;
+	for (size_t from = 0; from < n; from += BLOCK) {
+		size_t to = n - from < BLOCK ? n : from + BLOCK;
+		float part = 0.0F;
+#pragma omp simd reduction(+ : part)
+		for (size_t k = from; k < to; k++) {
+			float v = a[k] - most;
+			e[k] = exp_near(v < -FAR ? -FAR : v > FAR ? FAR : v);
+			part += e[k];
+		}
+		sum += (double)part;
+	}
+	return sum;
+}
+
 void cop_l1_loss_odds(size_t n, const float *a, const float *most, const float *e, const double *sum, float *margin)
 {
 #pragma omp simd

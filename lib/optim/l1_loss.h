@@ -13,6 +13,8 @@ double cop_l1_loss(size_t n, const float *a, const float *s, const float *c, flo
 
 /* e_i = exp(a_i - most_i), the exponent cut to [-87, 87]; sum_i += e_i. */
 void cop_l1_loss_exp(size_t n, const float *a, const float *most, float *e, double *sum);
+/* The same of one row's n scores: e_k = exp(a_k - most). Returns their sum. */
+double cop_l1_loss_exps(size_t n, const float *a, float most, float *e);
 /* margin_i = a_i - most_i - log(sum_i - e_i): the log-odds of one class against all others. */
 void cop_l1_loss_odds(size_t n, const float *a, const float *most, const float *e, const double *sum, float *margin);
 

@@ -7,22 +7,8 @@
 
 #include "base/mem.h"
 
-/* Sparse rows of some features. */
-typedef struct few {
-	size_t *start; /* n + 1 */
-	uint32_t *index;
-	float *value;
-} few;
-
-static void few_fini(few *f)
-{
-	cop_mem_free(f->start);
-	cop_mem_free(f->index);
-	cop_mem_free(f->value);
-}
-
 /* Features whose sum is above lambda; place gets the column of each plus 1, 0 for the others. */
-static cop_err choose(cop_screened *screened, const cop_dataset *data, size_t n, const uint32_t *row, const float *c,
+static cop_err choose(cop_screened_rows *screened, const cop_dataset *data, size_t n, const uint32_t *row, const float *c,
         double lambda, uint32_t *place)
 {
 	double *sum = cop_mem_alloc(data->d, sizeof *sum);
@@ -42,11 +28,11 @@ static cop_err choose(cop_screened *screened, const cop_dataset *data, size_t n,
 			place[j] = (uint32_t)k;
 		}
 	cop_mem_free(sum);
-	screened->columns.d = count;
+	screened->d = count;
 	return screened->feature != NULL ? COP_OK : COP_ENOMEM;
 }
 
-static cop_err copy(few *f, const cop_dataset *data, size_t n, const uint32_t *row, const uint32_t *place)
+static cop_err copy(cop_screened_rows *f, const cop_dataset *data, size_t n, const uint32_t *row, const uint32_t *place)
 {
 	size_t entries = 0, k = 0;
 
@@ -70,23 +56,42 @@ static cop_err copy(few *f, const cop_dataset *data, size_t n, const uint32_t *r
 	return COP_OK;
 }
 
+cop_err cop_screened_rows_init(cop_screened_rows *screened, const cop_dataset *data, size_t n, const uint32_t *row,
+        const float *c, double lambda)
+{
+	*screened = (cop_screened_rows){ 0 };
+	uint32_t *place = cop_mem_alloc(data->d, sizeof *place);
+	cop_err err = place != NULL ? choose(screened, data, n, row, c, lambda, place) : COP_ENOMEM;
+	if (err == COP_OK)
+		err = copy(screened, data, n, row, place);
+	cop_mem_free(place);
+	return err;
+}
+
+void cop_screened_rows_fini(cop_screened_rows *screened)
+{
+	cop_mem_free(screened->feature);
+	cop_mem_free(screened->start);
+	cop_mem_free(screened->index);
+	cop_mem_free(screened->value);
+	*screened = (cop_screened_rows){ 0 };
+}
+
 cop_err cop_screened_init(
         cop_screened *screened, const cop_dataset *data, size_t n, const uint32_t *row, const float *c, double lambda)
 {
-	few f = { 0 };
+	cop_screened_rows few;
 
 	*screened = (cop_screened){ 0 };
 	if (!data->sparse)
 		return cop_columns_from_dense(&screened->columns, n, row, data->d, data->x);
-	uint32_t *place = cop_mem_alloc(data->d, sizeof *place);
-	cop_err err = place != NULL ? choose(screened, data, n, row, c, lambda, place) : COP_ENOMEM;
-	if (err == COP_OK)
-		err = copy(&f, data, n, row, place);
-	if (err == COP_OK)
-		err = cop_columns_from_sparse(
-		        &screened->columns, n, NULL, screened->columns.d, f.start, f.index, f.value);
-	few_fini(&f);
-	cop_mem_free(place);
+	cop_err err = cop_screened_rows_init(&few, data, n, row, c, lambda);
+	if (err == COP_OK) {
+		screened->feature = few.feature;
+		few.feature = NULL;
+		err = cop_columns_from_sparse(&screened->columns, n, NULL, few.d, few.start, few.index, few.value);
+	}
+	cop_screened_rows_fini(&few);
 	return err;
 }
 

@@ -23,6 +23,20 @@ COP_CHECK cop_err cop_screened_init(
         cop_screened *screened, const cop_dataset *data, size_t n, const uint32_t *row, const float *c, double lambda);
 void cop_screened_fini(cop_screened *screened);
 
+/* Sparse rows of those features alone: column j is feature[j], row i has the entries start[i] to start[i + 1]. */
+typedef struct cop_screened_rows {
+	size_t d;
+	uint32_t *feature; /* d, ascending */
+	size_t *start;     /* n + 1 */
+	uint32_t *index;   /* start[n], ascending in a row */
+	float *value;
+} cop_screened_rows;
+
+/* As cop_screened_init, of sparse rows, as rows. */
+COP_CHECK cop_err cop_screened_rows_init(cop_screened_rows *screened, const cop_dataset *data, size_t n,
+        const uint32_t *row, const float *c, double lambda);
+void cop_screened_rows_fini(cop_screened_rows *screened);
+
 static inline uint32_t cop_screened_feature(const cop_screened *screened, size_t column)
 {
 	return screened->feature != NULL ? screened->feature[column] : (uint32_t)column;

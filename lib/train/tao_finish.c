@@ -11,9 +11,10 @@ typedef struct writer {
 	const cop_tao_state *state;
 	cop_tree_build *build;
 	const uint64_t *reached; /* rows of each leaf: what no row reaches is left out; NULL: everything stays */
-	float *dense;            /* d, or rows x d of the largest leaf */
+	float *dense;            /* d */
 	uint32_t *output;        /* K */
 	float *bias;             /* K */
+	size_t *nowhere;         /* K + 1 zeros: the starts of rows without entries */
 } writer;
 
 static uint64_t reached(const writer *w, uint32_t first, uint32_t last)
@@ -36,8 +37,8 @@ static int32_t write_shares(writer *w, const cop_tao_leaf *leaf)
 		w->output[rows] = k;
 		w->bias[rows++] = (float)log((double)leaf->bias[k]);
 	}
-	memset(w->dense, 0, rows * w->state->d * sizeof *w->dense);
-	return cop_tree_build_linear(w->build, rows, w->output, w->dense, w->bias);
+	const cop_tree_vectors none = { .count = rows, .start = w->nowhere, .bias = w->bias };
+	return cop_tree_build_sparse(w->build, w->output, &none);
 }
 
 static int32_t write_leaf(writer *w, uint32_t l)
@@ -49,11 +50,8 @@ static int32_t write_leaf(writer *w, uint32_t l)
 		return write_shares(w, leaf);
 	if (leaf->start == NULL)
 		return cop_tree_build_constant(w->build, leaf->bias);
-	memset(w->dense, 0, leaf->rows * state->d * sizeof *w->dense);
-	for (size_t r = 0; r < leaf->rows; r++)
-		for (size_t e = leaf->start[r]; e < leaf->start[r + 1]; e++)
-			w->dense[r * state->d + leaf->index[e]] = leaf->v[e];
-	return cop_tree_build_linear(w->build, leaf->rows, leaf->output, w->dense, leaf->bias);
+	const cop_tree_vectors rows = { leaf->rows, leaf->start, leaf->index, leaf->v, leaf->bias };
+	return cop_tree_build_sparse(w->build, leaf->output, &rows);
 }
 
 static int32_t write_node(writer *w, const cop_tao_node *node)
@@ -90,13 +88,13 @@ static cop_err write_tree(const cop_tao_state *state, const uint64_t *rows, cop_
 	cop_tree_link link = state->sample->task != COP_TASK_CLASSES ? COP_TREE_VALUES
 	                     : softmax                               ? COP_TREE_LOGITS
 	                                                             : COP_TREE_PROBABILITIES;
-	size_t most = softmax ? state->outputs : 1;
 	writer w = { .state = state, .reached = rows, .output = cop_mem_alloc(state->outputs, sizeof *w.output) };
 	cop_err err = COP_ENOMEM;
 
 	w.bias = cop_mem_alloc(state->outputs, sizeof *w.bias);
-	w.dense = cop_mem_alloc(most * state->d, sizeof *w.dense);
-	if (w.output != NULL && w.bias != NULL && w.dense != NULL)
+	w.nowhere = cop_mem_alloc(state->outputs + 1, sizeof *w.nowhere);
+	w.dense = cop_mem_alloc(state->d, sizeof *w.dense);
+	if (w.output != NULL && w.bias != NULL && w.nowhere != NULL && w.dense != NULL)
 		err = cop_tree_build_new(state->d, state->outputs, link, &w.build);
 	if (err == COP_OK) {
 		int32_t root = write_child(&w, state->nodes > 0 ? 0 : ~0);
@@ -105,6 +103,7 @@ static cop_err write_tree(const cop_tao_state *state, const uint64_t *rows, cop_
 	cop_tree_build_free(w.build);
 	cop_mem_free(w.output);
 	cop_mem_free(w.bias);
+	cop_mem_free(w.nowhere);
 	cop_mem_free(w.dense);
 	return err;
 }

@@ -17,6 +17,7 @@ void cop_tao_leaf_fini(cop_tao_leaf *leaf)
 	cop_mem_free(leaf->start);
 	cop_mem_free(leaf->index);
 	cop_mem_free(leaf->v);
+	cop_tao_turned_free(leaf->turned);
 	*leaf = (cop_tao_leaf){ .depth = leaf->depth };
 }
 
@@ -177,9 +178,7 @@ static double losses(const cop_tao_state *state, const cop_tao_leaf *leaf, const
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		const float *x = cop_tao_row(state, rows[i], work->x);
-		loss[i] = cop_tao_loss_at(state, leaf, rows[i], x, work->score);
-		cop_tao_row_done(state, rows[i], work->x);
+		loss[i] = cop_tao_loss_at(state, leaf, rows[i], work->score);
 		sum += loss[i];
 	}
 	return sum;
@@ -450,14 +449,17 @@ static cop_err fit_softmax(
 	uint32_t *kept = cop_mem_alloc(n, sizeof *kept), *label = cop_mem_alloc(n, sizeof *label);
 	cop_err err = kept != NULL && label != NULL ? choose_classes(state, rows, n, &l) : COP_ENOMEM;
 
-	if (err == COP_OK) {
-		size_t m = choose_rows(state, rows, n, &l, kept, label);
+	size_t m = err == COP_OK ? choose_rows(state, rows, n, &l, kept, label) : 0;
+	if (err == COP_OK && cop_tao_many_is(state, l.rows, m)) {
+		const cop_tao_many many = { l.rows, m, l.output, kept, label };
+		err = cop_tao_many_fit(state, leaf, &many, next);
+	} else if (err == COP_OK) {
 		err = dense_init(&l, state, leaf, kept, m);
+		if (err == COP_OK)
+			err = run_softmax(state, &l, label);
+		if (err == COP_OK)
+			err = dense_finish(&l, next);
 	}
-	if (err == COP_OK)
-		err = run_softmax(state, &l, label);
-	if (err == COP_OK)
-		err = dense_finish(&l, next);
 	dense_fini(&l);
 	cop_mem_free(kept);
 	cop_mem_free(label);
@@ -476,6 +478,8 @@ static cop_err fit_linear(cop_tao_state *state, cop_tao_leaf *leaf, const uint32
 		return COP_OK;
 	err = state->sample->task == COP_TASK_CLASSES ? fit_softmax(state, leaf, rows, n, &next)
 	                                              : fit_lassos(state, leaf, rows, n, &next);
+	if (err == COP_OK && (err = cop_tao_leaf_turn(state, &next)) != COP_OK)
+		cop_tao_leaf_fini(&next);
 	return err == COP_OK ? offer(state, leaf, &next, rows, n, state->bold, work) : err;
 }
 

@@ -8,46 +8,50 @@
  * infinity. */
 #define LEAST_PROBABILITY 1e-6
 
-const float *cop_tao_row(const cop_tao_state *state, size_t i, float *x)
+/* First place in [from, n) of ascending indices whose index is not below `want`. */
+static size_t find(const uint32_t *index, size_t from, size_t n, uint32_t want)
 {
-	const cop_dataset *rows = state->sample->rows;
-	size_t at = cop_sample_row(state->sample, i);
-
-	if (!rows->sparse)
-		return rows->x + at * rows->d;
-	for (size_t e = rows->start[at]; e < rows->start[at + 1]; e++)
-		x[rows->index[e]] = rows->value[e];
-	return x;
+	while (from < n) {
+		size_t middle = from + (n - from) / 2;
+		if (index[middle] < want)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
 }
 
-void cop_tao_row_done(const cop_tao_state *state, size_t i, float *x)
+static float sparse_dot(const cop_tao_linear *f, const cop_row *x)
 {
-	const cop_dataset *rows = state->sample->rows;
-	size_t at = cop_sample_row(state->sample, i);
+	float sum = 0;
 
-	if (!rows->sparse)
-		return;
-	for (size_t e = rows->start[at]; e < rows->start[at + 1]; e++)
-		x[rows->index[e]] = 0;
+	for (size_t e = 0, k = 0; e < x->nnz && k < f->count; e++) {
+		k = f->index != NULL ? find(f->index, k, f->count, x->index[e]) : x->index[e];
+		if (k < f->count && (f->index == NULL || f->index[k] == x->index[e]))
+			sum += f->w[k] * x->value[e];
+	}
+	return sum;
 }
 
-float cop_tao_dot(const cop_tao_state *state, const cop_tao_linear *f, const float *x)
+float cop_tao_dot(const cop_tao_state *state, const cop_tao_linear *f, const cop_row *x)
 {
 	float a = 0, b = 0;
 	size_t k = 0;
 
 	if (f->count == 0)
 		return 0;
+	if (x->dense == NULL)
+		return sparse_dot(f, x);
 	if (f->index == NULL)
-		return state->kernel->dot(state->d, f->w, x);
+		return state->kernel->dot(state->d, f->w, x->dense);
 	for (; k + 2 <= f->count; k += 2) {
-		a += f->w[k] * x[f->index[k]];
-		b += f->w[k + 1] * x[f->index[k + 1]];
+		a += f->w[k] * x->dense[f->index[k]];
+		b += f->w[k + 1] * x->dense[f->index[k + 1]];
 	}
-	return k < f->count ? a + b + f->w[k] * x[f->index[k]] : a + b;
+	return k < f->count ? a + b + f->w[k] * x->dense[f->index[k]] : a + b;
 }
 
-uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const float *x)
+uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const cop_row *x)
 {
 	while (child >= 0) {
 		const cop_tao_node *node = &state->node[child];
@@ -56,16 +60,29 @@ uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const float *x)
 	return (uint32_t)~child;
 }
 
+static void turned_scores(const cop_tao_turned *turned, const cop_row *x, double *score)
+{
+	for (size_t i = 0, j = 0; i < x->nnz && j < turned->features; i++) {
+		j = find(turned->feature, j, turned->features, x->index[i]);
+		if (j == turned->features || turned->feature[j] != x->index[i])
+			continue;
+		for (size_t e = turned->start[j]; e < turned->start[j + 1]; e++)
+			score[turned->row[e]] += (double)turned->v[e] * (double)x->value[i];
+	}
+}
+
 /* sum_j v_rj x_j + bias_r for every row of the leaf. */
-static void leaf_scores(const cop_tao_leaf *leaf, const float *x, double *score)
+static void leaf_scores(const cop_tao_leaf *leaf, const cop_row *x, double *score)
 {
 	for (size_t r = 0; r < leaf->rows; r++) {
 		double sum = (double)leaf->bias[r];
-		if (leaf->start != NULL)
+		if (leaf->start != NULL && leaf->turned == NULL)
 			for (size_t e = leaf->start[r]; e < leaf->start[r + 1]; e++)
-				sum += (double)leaf->v[e] * (double)x[leaf->index[e]];
+				sum += (double)leaf->v[e] * (double)x->dense[leaf->index[e]];
 		score[r] = sum;
 	}
+	if (leaf->turned != NULL)
+		turned_scores(leaf->turned, x, score);
 }
 
 static size_t largest(size_t n, const double *score)
@@ -102,7 +119,7 @@ static double softmax_loss(const cop_tao_state *state, const cop_tao_leaf *leaf,
 }
 
 static double class_loss(
-        const cop_tao_state *state, const cop_tao_leaf *leaf, uint32_t label, const float *x, double *score)
+        const cop_tao_state *state, const cop_tao_leaf *leaf, uint32_t label, const cop_row *x, double *score)
 {
 	if (leaf->start == NULL) {
 		if (state->set->loss == COP_TAO_ZERO_ONE)
@@ -128,7 +145,7 @@ static double value_loss(const cop_tao_state *state, const float *target, const 
 }
 
 static double cost_loss(
-        const cop_tao_state *state, const cop_tao_leaf *leaf, const float *cost, const float *x, double *score)
+        const cop_tao_state *state, const cop_tao_leaf *leaf, const float *cost, const cop_row *x, double *score)
 {
 	size_t best = 0;
 
@@ -141,8 +158,9 @@ static double cost_loss(
 	return (double)cost[best];
 }
 
-double cop_tao_loss_at(const cop_tao_state *state, const cop_tao_leaf *leaf, size_t i, const float *x, double *score)
+double cop_tao_loss_at(const cop_tao_state *state, const cop_tao_leaf *leaf, size_t i, double *score)
 {
+	const cop_row row = cop_tao_row(state, i), *x = &row;
 	const cop_sample *sample = state->sample;
 	size_t at = cop_sample_row(sample, i);
 	double c = cop_tao_weight(state, i);

@@ -111,10 +111,9 @@ static cop_err look(reduced *r)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < r->n; i++) {
 		uint32_t at = r->rows[i];
-		const float *x = cop_tao_row(state, at, r->work->x);
-		r->other[i] = cop_tao_walk(state, r->node->child[!goes_right(r, i)], x);
-		r->other_loss[i] = cop_tao_loss_at(state, &state->leaf[r->other[i]], at, x, r->work->score);
-		cop_tao_row_done(state, at, r->work->x);
+		cop_row x = cop_tao_row(state, at);
+		r->other[i] = cop_tao_walk(state, r->node->child[!goes_right(r, i)], &x);
+		r->other_loss[i] = cop_tao_loss_at(state, &state->leaf[r->other[i]], at, r->work->score);
 		r->care += r->other_loss[i] != state->loss[at];
 	}
 	return COP_OK;
@@ -155,9 +154,8 @@ static cop_err choose_care(reduced *r)
 static void measure(reduced *r, const cop_tao_linear *f)
 {
 	for (size_t c = 0; c < r->care; c++) {
-		uint32_t at = r->rows[r->at[c]];
-		r->margin[c] = cop_tao_dot(r->state, f, cop_tao_row(r->state, at, r->work->x));
-		cop_tao_row_done(r->state, at, r->work->x);
+		cop_row x = cop_tao_row(r->state, r->rows[r->at[c]]);
+		r->margin[c] = cop_tao_dot(r->state, f, &x);
 	}
 }
 
@@ -325,9 +323,8 @@ static void reroute(reduced *r)
 
 	for (size_t i = 0; i < r->n; i++) {
 		uint32_t at = r->rows[i];
-		const float *x = cop_tao_row(state, at, r->work->x);
-		bool right = cop_tao_dot(state, &r->node->f, x) + r->node->f.bias >= 0;
-		cop_tao_row_done(state, at, r->work->x);
+		cop_row x = cop_tao_row(state, at);
+		bool right = cop_tao_dot(state, &r->node->f, &x) + r->node->f.bias >= 0;
 		if (right != goes_right(r, i)) {
 			state->leaf_of[at] = r->other[i];
 			state->loss[at] = r->other_loss[i];

@@ -32,8 +32,17 @@ typedef struct cop_tao_node {
 	cop_tao_linear f;
 } cop_tao_node;
 
+/* A linear leaf's weights once more, feature by feature, so that a sparse row meets only those of its own features. */
+typedef struct cop_tao_turned {
+	size_t features;
+	uint32_t *feature; /* ascending */
+	size_t *start;     /* features + 1 */
+	uint32_t *row;     /* of the leaf, ascending for each feature */
+	float *v;
+} cop_tao_turned;
+
 /* Constant: K values (class shares, means, mean costs), or no `start`. Linear: `rows` rows, row r for output[r], with
- * entries start[r] to start[r + 1]. */
+ * entries start[r] to start[r + 1]; of sparse samples it is turned too. */
 typedef struct cop_tao_leaf {
 	unsigned depth;
 	uint32_t choice; /* constant: the class or the cheapest output */
@@ -44,6 +53,7 @@ typedef struct cop_tao_leaf {
 	uint32_t *index;
 	float *v;
 	double norm; /* sum of |v| */
+	cop_tao_turned *turned;
 } cop_tao_leaf;
 
 typedef struct cop_tao_old_node {
@@ -56,9 +66,9 @@ typedef struct cop_tao_old_leaf {
 	cop_tao_leaf leaf;
 } cop_tao_old_leaf;
 
-/* A worker's own: d floats each for a sparse row made dense and for weights, K doubles. */
+/* A worker's own: d floats for weights, K doubles. */
 typedef struct cop_tao_work {
-	float *x, *w;
+	float *w;
 	double *score;
 } cop_tao_work;
 
@@ -105,15 +115,19 @@ COP_CHECK cop_err cop_tao_start_given(cop_tao_state *state, const cop_tree *star
 
 /* ---- tao_loss.c ---- */
 
-/* Row i of the sample as d floats: a view, or in x (zeros before), which cop_tao_row_done makes zeros again. */
-const float *cop_tao_row(const cop_tao_state *state, size_t i, float *x);
-void cop_tao_row_done(const cop_tao_state *state, size_t i, float *x);
+/* Row i of the sample. */
+static inline cop_row cop_tao_row(const cop_tao_state *state, size_t i)
+{
+	cop_row row;
+	cop_dataset_row(state->sample->rows, cop_sample_row(state->sample, i), &row);
+	return row;
+}
 /* <w, x>, without the bias; a row goes right iff this plus the bias is >= 0. */
-float cop_tao_dot(const cop_tao_state *state, const cop_tao_linear *f, const float *x);
+float cop_tao_dot(const cop_tao_state *state, const cop_tao_linear *f, const cop_row *x);
 /* The leaf that x reaches from a child on. */
-uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const float *x);
-/* c_i L(y_i, leaf's prediction at x); score has room for K. */
-double cop_tao_loss_at(const cop_tao_state *state, const cop_tao_leaf *leaf, size_t i, const float *x, double *score);
+uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const cop_row *x);
+/* c_i L(y_i, leaf's prediction at x_i); score has room for K. */
+double cop_tao_loss_at(const cop_tao_state *state, const cop_tao_leaf *leaf, size_t i, double *score);
 /* The loss of K outputs of the finished tree. */
 double cop_tao_loss_of_outputs(const cop_tao_state *state, size_t i, const float *out);
 static inline double cop_tao_weight(const cop_tao_state *state, size_t i)
@@ -128,6 +142,27 @@ COP_CHECK cop_err cop_tao_node_fit(
         cop_tao_state *state, cop_tao_node *node, const uint32_t *rows, size_t n, cop_tao_work *work);
 COP_CHECK cop_err cop_tao_leaf_fit(
         cop_tao_state *state, cop_tao_leaf *leaf, const uint32_t *rows, size_t n, cop_tao_work *work);
+
+/* ---- tao_turned.c ---- */
+
+/* Turns a linear leaf that is not turned yet, if the sample is sparse. */
+COP_CHECK cop_err cop_tao_leaf_turn(const cop_tao_state *state, cop_tao_leaf *leaf);
+void cop_tao_turned_free(cop_tao_turned *turned);
+
+/* ---- tao_many.c: softmax leaves of many classes and sparse rows, by optim/l1_softmax_rows ---- */
+
+typedef struct cop_tao_many {
+	size_t classes, n;
+	const uint32_t *output; /* classes, ascending */
+	const uint32_t *rows;   /* n: of the sample, of those classes */
+	const uint32_t *label;  /* n: places in output */
+} cop_tao_many;
+
+/* Whether so many classes and rows are fitted so. */
+bool cop_tao_many_is(const cop_tao_state *state, size_t classes, size_t n);
+/* Begins with the leaf's weights. Into next, of which nothing is allocated. */
+COP_CHECK cop_err cop_tao_many_fit(
+        const cop_tao_state *state, const cop_tao_leaf *leaf, const cop_tao_many *many, cop_tao_leaf *next);
 
 /* The d weights of w as f, stored as is smaller; f's old weights are freed, its bias stays. On COP_ENOMEM f is as it
  * was. */

@@ -134,8 +134,8 @@ static cop_err draw_split(grower *g, uint32_t *rows, size_t n, cop_tao_linear *f
 		if (err != COP_OK)
 			return err;
 		for (size_t i = 0; i < n; i++) {
-			g->margin[i] = cop_tao_dot(g->state, f, cop_tao_row(g->state, rows[i], work->x));
-			cop_tao_row_done(g->state, rows[i], work->x);
+			cop_row x = cop_tao_row(g->state, rows[i]);
+			g->margin[i] = cop_tao_dot(g->state, f, &x);
 		}
 		memcpy(g->sorted, g->margin, n * sizeof *g->sorted);
 		qsort(g->sorted, n, sizeof *g->sorted, ascending);
@@ -285,7 +285,10 @@ static cop_err copy_leaf(copier *c, size_t at, unsigned depth, uint32_t *out)
 	cop_tao_leaf *leaf = &c->state->leaf[c->state->leaves];
 	leaf->depth = depth;
 	*out = (uint32_t)c->state->leaves++;
-	return entries == 0 ? copy_constant(c, at, leaf) : copy_rows(c, from, rows, leaf);
+	if (entries == 0)
+		return copy_constant(c, at, leaf);
+	cop_err err = copy_rows(c, from, rows, leaf);
+	return err == COP_OK ? cop_tao_leaf_turn(c->state, leaf) : err;
 }
 
 /* At most COP_TREE_MAX_DEPTH deep. */
@@ -316,11 +319,9 @@ static cop_err copy(copier *c, int32_t from, unsigned depth, int32_t *child)
 
 static void route_all(cop_tao_state *state, int32_t root)
 {
-	float *x = state->work[0].x;
-
 	for (size_t i = 0; i < state->n; i++) {
-		state->leaf_of[i] = cop_tao_walk(state, root, cop_tao_row(state, i, x));
-		cop_tao_row_done(state, i, x);
+		cop_row x = cop_tao_row(state, i);
+		state->leaf_of[i] = cop_tao_walk(state, root, &x);
 	}
 }
 

@@ -14,7 +14,6 @@ void cop_tao_state_fini(cop_tao_state *state)
 	for (size_t l = 0; state->leaf != NULL && l < state->leaves; l++)
 		cop_tao_leaf_fini(&state->leaf[l]);
 	for (unsigned k = 0; state->work != NULL && k < state->workers; k++) {
-		cop_mem_free(state->work[k].x);
 		cop_mem_free(state->work[k].w);
 		cop_mem_free(state->work[k].score);
 	}
@@ -49,10 +48,9 @@ cop_err cop_tao_state_init(
 		return COP_ENOMEM;
 	for (unsigned k = 0; k < workers; k++) {
 		cop_tao_work *work = &state->work[k];
-		work->x = cop_mem_alloc(sample->rows->sparse ? state->d : 0, sizeof *work->x);
 		work->w = cop_mem_alloc(state->d, sizeof *work->w);
 		work->score = cop_mem_alloc(state->outputs, sizeof *work->score);
-		if (work->x == NULL || work->w == NULL || work->score == NULL)
+		if (work->w == NULL || work->score == NULL)
 			return COP_ENOMEM;
 	}
 	return COP_OK;
@@ -80,11 +78,8 @@ static void first_losses(cop_tao_state *state)
 {
 	cop_tao_work *work = &state->work[0];
 
-	for (size_t i = 0; i < state->n; i++) {
-		const float *x = cop_tao_row(state, i, work->x);
-		state->loss[i] = cop_tao_loss_at(state, &state->leaf[state->leaf_of[i]], i, x, work->score);
-		cop_tao_row_done(state, i, work->x);
-	}
+	for (size_t i = 0; i < state->n; i++)
+		state->loss[i] = cop_tao_loss_at(state, &state->leaf[state->leaf_of[i]], i, work->score);
 }
 
 cop_err cop_tao_state_ready(cop_tao_state *state)

@@ -200,6 +200,22 @@ int32_t cop_tree_build_linear(
 	return end_leaf(build);
 }
 
+int32_t cop_tree_build_sparse(cop_tree_build *build, const uint32_t *output, const cop_tree_vectors *rows)
+{
+	if ((rows->count == 0 || rows->count > build->outputs) && build->err == COP_OK)
+		build->err = COP_EINVAL;
+	if (!has_place(build, build->leaves, COP_TREE_MAX_NODES + 1))
+		return ~0;
+	for (size_t r = 0; r < rows->count; r++) {
+		for (size_t e = rows->start[r]; e < rows->start[r + 1]; e++)
+			if (rows->weight[e] != 0.0f)
+				put_entry(&build->rows, rows->index[e], rows->weight[e]);
+		end_vector(&build->rows, rows->bias[r]);
+		cop_bytes_put_u32(&build->output, output[r]);
+	}
+	return end_leaf(build);
+}
+
 static const void *data_of(const cop_bytes *bytes) { return bytes->data; }
 
 static cop_tree_vectors view(const growing *vectors)

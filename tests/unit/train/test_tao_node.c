@@ -45,11 +45,22 @@ static void end(fixture *f)
 	tao_end(&f->p);
 }
 
+/* Row i as d floats. */
+static const float *dense_row(fixture *f, size_t i)
+{
+	cop_row row = cop_tao_row(&f->state, i);
+
+	memset(f->x, 0, f->state.d * sizeof *f->x);
+	for (size_t e = 0; e < cop_row_entries(&row); e++)
+		f->x[cop_row_index(&row, e)] = cop_row_value(&row, e);
+	return f->x;
+}
+
 /* The leaf of row i, by the parameters alone, in double. */
 static uint32_t naive_leaf(fixture *f, size_t i)
 {
 	int32_t at = f->state.nodes > 0 ? 0 : ~0;
-	const float *x = cop_tao_row(&f->state, i, f->x);
+	const float *x = dense_row(f, i);
 
 	while (at >= 0) {
 		const cop_tao_node *node = &f->state.node[at];
@@ -58,7 +69,6 @@ static uint32_t naive_leaf(fixture *f, size_t i)
 			a += (double)node->f.w[k] * (double)x[node->f.index != NULL ? node->f.index[k] : k];
 		at = node->child[a >= 0];
 	}
-	cop_tao_row_done(&f->state, i, f->x);
 	return (uint32_t)~at;
 }
 
@@ -193,8 +203,7 @@ static double best_axis(fixture *f, size_t t)
 	for (size_t j = 0; j < f->state.d; j++) {
 		for (size_t i = 0; i < f->state.n; i++) {
 			/* Right from this row's value on: with values at random nobody stands between. */
-			float x = cop_tao_row(&f->state, i, f->x)[j];
-			cop_tao_row_done(&f->state, i, f->x);
+			float x = dense_row(f, i)[j];
 			best = fmin(best, objective_with(f, t, j, -x));
 		}
 	}
@@ -227,9 +236,9 @@ static void test_axis_node_care_set_is_what_axis_split_gets(void **unused)
 	begin(&f, COP_TAO_ZERO_ONE, COP_TAO_AXIS, false, 103);
 	f.p.set.alpha = 0;
 	for (uint32_t i = 0; i < f.state.n; i++) {
-		const float *x = cop_tao_row(&f.state, i, f.x);
-		uint32_t left = cop_tao_walk(&f.state, f.state.node[0].child[0], x);
-		uint32_t right = cop_tao_walk(&f.state, f.state.node[0].child[1], x);
+		cop_row x = cop_tao_row(&f.state, i);
+		uint32_t left = cop_tao_walk(&f.state, f.state.node[0].child[0], &x);
+		uint32_t right = cop_tao_walk(&f.state, f.state.node[0].child[1], &x);
 		double away = tao_naive_loss(&f.p, i, f.state.leaf[left].bias) -
 		              tao_naive_loss(&f.p, i, f.state.leaf[right].bias);
 		if (away == 0)
@@ -265,9 +274,8 @@ static void test_axis_node_rows_at_the_threshold_go_right(void **unused)
 		for (size_t t = f.state.nodes; t-- > 0;) {
 			fit_node(&f, t);
 			for (size_t i = 0; i < f.state.n; i++) {
-				const float *row = cop_tao_row(&f.state, i, f.x);
-				assert_int_equal(f.state.leaf_of[i], cop_tao_walk(&f.state, 0, row));
-				cop_tao_row_done(&f.state, i, f.x);
+				cop_row row = cop_tao_row(&f.state, i);
+				assert_int_equal(f.state.leaf_of[i], cop_tao_walk(&f.state, 0, &row));
 			}
 			at_threshold += f.state.node[t].f.bias == -nextafterf(1, 2);
 		}

@@ -92,6 +92,34 @@ static void test_linear_rows_store_no_zeros(void **state)
 	cop_tree_build_free(build);
 }
 
+static void test_sparse_rows_are_as_linear_ones(void **state)
+{
+	(void)state;
+	static const uint32_t output[] = { 1, 2, 3 }, index[] = { 0, 2, 1 };
+	static const float v[3][3] = { { -1.0f, 0.0f, 5.0f }, { 0.0f, 0.0f, 0.0f } }, c[] = { 1.0f, 2.0f, 3.0f };
+	static const float weight[] = { -1.0f, 5.0f, 0.0f };
+	static const size_t start[] = { 0, 2, 2, 3 };
+	const cop_tree_vectors rows = { 3, start, index, weight, c };
+	cop_tree *tree[2];
+	for (int sparse = 0; sparse < 2; sparse++) {
+		cop_tree_build *build = make(3, 4, COP_TREE_LOGITS);
+		int32_t leaf = sparse != 0 ? cop_tree_build_sparse(build, output, &rows)
+		                           : cop_tree_build_linear(build, 3, output, v[0], c);
+		assert_int_equal(cop_tree_build_finish(build, leaf, &tree[sparse]), COP_OK);
+		cop_tree_build_free(build);
+	}
+	const cop_tree_parts *a = cop_tree_view(tree[0]), *b = cop_tree_view(tree[1]);
+	assert_int_equal(b->rows.count, 3);
+	assert_memory_equal(a->rows.start, b->rows.start, 4 * sizeof *start);
+	assert_int_equal(b->rows.start[3], 2);
+	assert_memory_equal(a->rows.index, b->rows.index, 2 * sizeof *index);
+	assert_memory_equal(a->rows.weight, b->rows.weight, 2 * sizeof *weight);
+	assert_memory_equal(a->rows.bias, b->rows.bias, sizeof c);
+	assert_memory_equal(a->output, b->output, sizeof output);
+	cop_tree_free(tree[0]);
+	cop_tree_free(tree[1]);
+}
+
 static void test_new_bad_shape_refused(void **state)
 {
 	(void)state;
@@ -128,7 +156,9 @@ static void test_wrong_call_is_remembered(void **state)
 	(void)state;
 	static const uint32_t output[] = { 0, 1, 2 }, twice[] = { 1, 1 };
 	static const float zeros[6] = { 0 };
-	for (int what = 0; what < 7; what++) {
+	static const size_t starts[4] = { 0 };
+	const cop_tree_vectors none = { .start = starts, .bias = zeros }, many = { 3, starts, output, zeros, zeros };
+	for (int what = 0; what < 9; what++) {
 		cop_tree_build *build = make(2, 2, COP_TREE_PROBABILITIES);
 		int32_t leaf = cop_tree_build_constant(build, zeros), other = cop_tree_build_constant(build, zeros);
 		int32_t node = cop_tree_build_axis(build, what == 0 ? 2 : 1, 0.0f);
@@ -138,6 +168,8 @@ static void test_wrong_call_is_remembered(void **state)
 			leaf = cop_tree_build_linear(build, 3, output, zeros, zeros);
 		else if (what == 3)
 			leaf = cop_tree_build_linear(build, 2, twice, zeros, zeros);
+		else if (what >= 7)
+			leaf = cop_tree_build_sparse(build, output, what == 7 ? &none : &many);
 		else if (what == 4)
 			cop_tree_build_children(build, 5, leaf, other);
 		else if (what == 5)
@@ -213,6 +245,7 @@ int main(void)
 		cmocka_unit_test(test_finish_any_order_renumbers_parents_first_leaves_left_to_right),
 		cmocka_unit_test(test_finish_twice_from_other_root_leaves_the_rest_out),
 		cmocka_unit_test(test_linear_rows_store_no_zeros),
+		cmocka_unit_test(test_sparse_rows_are_as_linear_ones),
 		cmocka_unit_test(test_new_bad_shape_refused),
 		cmocka_unit_test(test_finish_no_tree_refused),
 		cmocka_unit_test(test_wrong_call_is_remembered),
