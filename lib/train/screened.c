@@ -8,8 +8,8 @@
 #include "base/mem.h"
 
 /* Features whose sum is above lambda; place gets the column of each plus 1, 0 for the others. */
-static cop_err choose(cop_screened_rows *screened, const cop_dataset *data, size_t n, const uint32_t *row, const float *c,
-        double lambda, uint32_t *place)
+static cop_err choose(cop_screened_rows *screened, const cop_dataset *data, size_t n, const uint32_t *row,
+        const float *c, double lambda, uint32_t *place)
 {
 	double *sum = cop_mem_alloc(data->d, sizeof *sum);
 	size_t count = 0, k = 0;

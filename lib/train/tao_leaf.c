@@ -1,5 +1,6 @@
 /* One leaf: a constant, or linear rows by the solvers, from where they stand. A leaf that no row reaches keeps what it
  * has, and new parameters are kept only if the leaf's loss plus penalty did not rise. */
+#include "train/tao_many.h"
 #include "train/tao_parts.h"
 
 #include <math.h>
@@ -478,7 +479,9 @@ static cop_err fit_linear(cop_tao_state *state, cop_tao_leaf *leaf, const uint32
 		return COP_OK;
 	err = state->sample->task == COP_TASK_CLASSES ? fit_softmax(state, leaf, rows, n, &next)
 	                                              : fit_lassos(state, leaf, rows, n, &next);
-	if (err == COP_OK && (err = cop_tao_leaf_turn(state, &next)) != COP_OK)
+	if (err == COP_OK && state->sample->rows->sparse)
+		err = cop_tao_turned_new(state->d, next.rows, next.start, next.index, next.v, &next.turned);
+	if (err != COP_OK)
 		cop_tao_leaf_fini(&next);
 	return err == COP_OK ? offer(state, leaf, &next, rows, n, state->bold, work) : err;
 }

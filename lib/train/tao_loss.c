@@ -60,17 +60,6 @@ uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const cop_row *
 	return (uint32_t)~child;
 }
 
-static void turned_scores(const cop_tao_turned *turned, const cop_row *x, double *score)
-{
-	for (size_t i = 0, j = 0; i < x->nnz && j < turned->features; i++) {
-		j = find(turned->feature, j, turned->features, x->index[i]);
-		if (j == turned->features || turned->feature[j] != x->index[i])
-			continue;
-		for (size_t e = turned->start[j]; e < turned->start[j + 1]; e++)
-			score[turned->row[e]] += (double)turned->v[e] * (double)x->value[i];
-	}
-}
-
 /* sum_j v_rj x_j + bias_r for every row of the leaf. */
 static void leaf_scores(const cop_tao_leaf *leaf, const cop_row *x, double *score)
 {
@@ -82,7 +71,7 @@ static void leaf_scores(const cop_tao_leaf *leaf, const cop_row *x, double *scor
 		score[r] = sum;
 	}
 	if (leaf->turned != NULL)
-		turned_scores(leaf->turned, x, score);
+		cop_tao_turned_add(leaf->turned, x, score);
 }
 
 static size_t largest(size_t n, const double *score)

@@ -1,11 +1,12 @@
 /* The solver has weights feature by feature; a leaf has them class by class, and only those that are not 0. */
+#include "train/tao_many.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "linalg/kernel.h"
 #include "optim/l1_softmax_rows.h"
-#include "train/tao_parts.h"
 
 #define CELLS  ((size_t)1 << 18) /* classes x rows from which on passes over rows pay */
 #define PASSES 10U

@@ -14,6 +14,7 @@
 #include "linalg/kernel.h"
 #include "train/screened.h"
 #include "train/tao.h"
+#include "train/tao_turned.h"
 
 /* <w, x> + bias. Weights of which few are non-zero are stored sparse. */
 typedef struct cop_tao_linear {
@@ -32,17 +33,8 @@ typedef struct cop_tao_node {
 	cop_tao_linear f;
 } cop_tao_node;
 
-/* A linear leaf's weights once more, feature by feature, so that a sparse row meets only those of its own features. */
-typedef struct cop_tao_turned {
-	size_t features;
-	uint32_t *feature; /* ascending */
-	size_t *start;     /* features + 1 */
-	uint32_t *row;     /* of the leaf, ascending for each feature */
-	float *v;
-} cop_tao_turned;
-
 /* Constant: K values (class shares, means, mean costs), or no `start`. Linear: `rows` rows, row r for output[r], with
- * entries start[r] to start[r + 1]; of sparse samples it is turned too. */
+ * entries start[r] to start[r + 1]. */
 typedef struct cop_tao_leaf {
 	unsigned depth;
 	uint32_t choice; /* constant: the class or the cheapest output */
@@ -52,8 +44,8 @@ typedef struct cop_tao_leaf {
 	size_t *start;
 	uint32_t *index;
 	float *v;
-	double norm; /* sum of |v| */
-	cop_tao_turned *turned;
+	double norm;            /* sum of |v| */
+	cop_tao_turned *turned; /* NULL unless the leaf is linear and the sample sparse */
 } cop_tao_leaf;
 
 typedef struct cop_tao_old_node {
@@ -142,27 +134,6 @@ COP_CHECK cop_err cop_tao_node_fit(
         cop_tao_state *state, cop_tao_node *node, const uint32_t *rows, size_t n, cop_tao_work *work);
 COP_CHECK cop_err cop_tao_leaf_fit(
         cop_tao_state *state, cop_tao_leaf *leaf, const uint32_t *rows, size_t n, cop_tao_work *work);
-
-/* ---- tao_turned.c ---- */
-
-/* Turns a linear leaf that is not turned yet, if the sample is sparse. */
-COP_CHECK cop_err cop_tao_leaf_turn(const cop_tao_state *state, cop_tao_leaf *leaf);
-void cop_tao_turned_free(cop_tao_turned *turned);
-
-/* ---- tao_many.c: softmax leaves of many classes and sparse rows, by optim/l1_softmax_rows ---- */
-
-typedef struct cop_tao_many {
-	size_t classes, n;
-	const uint32_t *output; /* classes, ascending */
-	const uint32_t *rows;   /* n: of the sample, of those classes */
-	const uint32_t *label;  /* n: places in output */
-} cop_tao_many;
-
-/* Whether so many classes and rows are fitted so. */
-bool cop_tao_many_is(const cop_tao_state *state, size_t classes, size_t n);
-/* Begins with the leaf's weights. Into next, of which nothing is allocated. */
-COP_CHECK cop_err cop_tao_many_fit(
-        const cop_tao_state *state, const cop_tao_leaf *leaf, const cop_tao_many *many, cop_tao_leaf *next);
 
 /* The d weights of w as f, stored as is smaller; f's old weights are freed, its bias stays. On COP_ENOMEM f is as it
  * was. */

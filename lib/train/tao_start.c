@@ -288,7 +288,9 @@ static cop_err copy_leaf(copier *c, size_t at, unsigned depth, uint32_t *out)
 	if (entries == 0)
 		return copy_constant(c, at, leaf);
 	cop_err err = copy_rows(c, from, rows, leaf);
-	return err == COP_OK ? cop_tao_leaf_turn(c->state, leaf) : err;
+	if (err == COP_OK && c->state->sample->rows->sparse)
+		err = cop_tao_turned_new(c->state->d, rows, leaf->start, leaf->index, leaf->v, &leaf->turned);
+	return err;
 }
 
 /* At most COP_TREE_MAX_DEPTH deep. */

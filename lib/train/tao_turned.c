@@ -1,8 +1,17 @@
-/* Linear leaves of sparse samples, feature by feature. */
+/* A counting sort of the entries by feature; the features are found by a place for each of the d. */
+#include "train/tao_turned.h"
+
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/tao_parts.h"
+
+struct cop_tao_turned {
+	size_t features;
+	uint32_t *feature; /* ascending */
+	size_t *start;     /* features + 1 */
+	uint32_t *row;     /* ascending for each feature */
+	float *v;
+};
 
 void cop_tao_turned_free(cop_tao_turned *turned)
 {
@@ -15,59 +24,91 @@ void cop_tao_turned_free(cop_tao_turned *turned)
 	cop_mem_free(turned);
 }
 
-/* The features of the entries, each once, ascending, by place, whose d zeros become the number of each plus 1. */
-static size_t number_features(const cop_tao_leaf *leaf, size_t d, uint32_t *place)
+/* place, d zeros, becomes the number of each feature that occurs, plus 1. Returns how many there are. */
+static size_t number_features(size_t entries, const uint32_t *index, size_t d, uint32_t *place)
 {
 	uint32_t features = 0;
 
-	for (size_t e = 0; e < leaf->start[leaf->rows]; e++)
-		place[leaf->index[e]] = 1;
+	for (size_t e = 0; e < entries; e++)
+		place[index[e]] = 1;
 	for (size_t j = 0; j < d; j++)
 		if (place[j] > 0)
 			place[j] = ++features;
 	return features;
 }
 
-/* A counting sort of the entries by feature; rows come in ascending order. */
-static void turn(const cop_tao_leaf *leaf, const uint32_t *place, cop_tao_turned *t)
+/* Rows come in ascending order, and so stay in it for each feature. */
+static void fill(cop_tao_turned *t, size_t rows, const size_t *from, const uint32_t *index, const float *v,
+        const uint32_t *place)
 {
 	size_t *start = t->start;
 
-	for (size_t e = 0; e < leaf->start[leaf->rows]; e++)
-		start[place[leaf->index[e]]]++;
+	for (size_t e = 0; e < from[rows]; e++)
+		start[place[index[e]]]++;
 	for (size_t j = 0; j < t->features; j++)
 		start[j + 1] += start[j];
-	for (size_t r = 0; r < leaf->rows; r++)
-		for (size_t e = leaf->start[r]; e < leaf->start[r + 1]; e++) {
-			uint32_t j = place[leaf->index[e]] - 1;
-			t->feature[j] = leaf->index[e];
+	for (size_t r = 0; r < rows; r++)
+		for (size_t e = from[r]; e < from[r + 1]; e++) {
+			uint32_t j = place[index[e]] - 1;
+			t->feature[j] = index[e];
 			t->row[start[j]] = (uint32_t)r;
-			t->v[start[j]++] = leaf->v[e];
+			t->v[start[j]++] = v[e];
 		}
 	memmove(start + 1, start, t->features * sizeof *start);
 	start[0] = 0;
 }
 
-cop_err cop_tao_leaf_turn(const cop_tao_state *state, cop_tao_leaf *leaf)
+static cop_err make_room(cop_tao_turned *t, size_t entries)
 {
-	if (!state->sample->rows->sparse || leaf->start == NULL)
-		return COP_OK;
-	size_t entries = leaf->start[leaf->rows];
-	uint32_t *place = cop_mem_alloc(state->d, sizeof *place);
-	cop_tao_turned *t = leaf->turned = cop_mem_alloc(1, sizeof *t);
+	t->feature = cop_mem_alloc(t->features, sizeof *t->feature);
+	t->start = cop_mem_alloc(t->features + 1, sizeof *t->start);
+	t->row = cop_mem_alloc(entries, sizeof *t->row);
+	t->v = cop_mem_alloc(entries, sizeof *t->v);
+	return t->feature != NULL && t->start != NULL && t->row != NULL && t->v != NULL ? COP_OK : COP_ENOMEM;
+}
+
+cop_err cop_tao_turned_new(
+        size_t d, size_t rows, const size_t *start, const uint32_t *index, const float *v, cop_tao_turned **out)
+{
+	uint32_t *place = cop_mem_alloc(d, sizeof *place);
+	cop_tao_turned *t = cop_mem_alloc(1, sizeof *t);
 	cop_err err = COP_ENOMEM;
 
+	*out = NULL;
 	if (place != NULL && t != NULL) {
-		t->features = number_features(leaf, state->d, place);
-		t->feature = cop_mem_alloc(t->features, sizeof *t->feature);
-		t->start = cop_mem_alloc(t->features + 1, sizeof *t->start);
-		t->row = cop_mem_alloc(entries, sizeof *t->row);
-		t->v = cop_mem_alloc(entries, sizeof *t->v);
-		if (t->feature != NULL && t->start != NULL && t->row != NULL && t->v != NULL) {
-			turn(leaf, place, t);
-			err = COP_OK;
-		}
+		t->features = number_features(start[rows], index, d, place);
+		err = make_room(t, start[rows]);
+	}
+	if (err == COP_OK) {
+		fill(t, rows, start, index, v, place);
+		*out = t;
+	} else {
+		cop_tao_turned_free(t);
 	}
 	cop_mem_free(place);
 	return err;
+}
+
+/* First place in [from, n) of ascending indices whose index is not below `want`. */
+static size_t find(const uint32_t *index, size_t from, size_t n, uint32_t want)
+{
+	while (from < n) {
+		size_t middle = from + (n - from) / 2;
+		if (index[middle] < want)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
+}
+
+void cop_tao_turned_add(const cop_tao_turned *turned, const cop_row *x, double *score)
+{
+	for (size_t i = 0, j = 0; i < x->nnz && j < turned->features; i++) {
+		j = find(turned->feature, j, turned->features, x->index[i]);
+		if (j == turned->features || turned->feature[j] != x->index[i])
+			continue;
+		for (size_t e = turned->start[j]; e < turned->start[j + 1]; e++)
+			score[turned->row[e]] += (double)turned->v[e] * (double)x->value[i];
+	}
 }

@@ -79,10 +79,13 @@ static float search_sum(size_t few, const uint32_t *few_index, const float *few_
         const uint32_t *many_index, const float *many_value)
 {
 	float sum = 0.0f;
-	for (size_t i = 0, at = 0; i < few && at < many; i++) {
-		at = cop_tree_find(many_index, at, many, few_index[i]);
-		if (at < many && many_index[at] == few_index[i])
-			sum += few_value[i] * many_value[at];
+	size_t at[COP_TREE_FINDS];
+	for (size_t from = 0, count; from < few; from += count) {
+		count = few - from < COP_TREE_FINDS ? few - from : COP_TREE_FINDS;
+		cop_tree_find_each(many_index, many, count, few_index + from, at);
+		for (size_t i = 0; i < count; i++)
+			if (at[i] < many && many_index[at[i]] == few_index[from + i])
+				sum += few_value[from + i] * many_value[at[i]];
 	}
 	return sum;
 }

@@ -1,6 +1,6 @@
 /* Made in two goes over a block's entries: its features, sorted and each kept once; then, since the rows come in
- * ascending order, a counting sort of the entries by feature. A row is matched against a block's features by searching
- * from the place of the feature before, as both lists ascend. */
+ * ascending order, a counting sort of the entries by feature. A row's features are searched for in a block's, a few side
+ * by side. */
 #include "tree/tree_columns.h"
 
 #include <stdlib.h>
@@ -52,13 +52,18 @@ size_t cop_tree_columns_scores(
 	const block *at = &columns->block[b];
 	const uint32_t *feature = columns->feature + at->from;
 	const size_t *start = columns->start + at->from + b;
+	size_t place[COP_TREE_FINDS];
 	memset(out, 0, at->rows * sizeof *out);
-	for (size_t i = 0, f = 0; i < row->nnz && f < at->features; i++) {
-		f = cop_tree_find(feature, f, at->features, row->index[i]);
-		if (f == at->features || feature[f] != row->index[i])
-			continue;
-		for (size_t e = start[f]; e < start[f + 1]; e++)
-			out[columns->row[e]] += columns->weight[e] * row->value[i];
+	for (size_t from = 0, count; from < row->nnz; from += count) {
+		count = row->nnz - from < COP_TREE_FINDS ? row->nnz - from : COP_TREE_FINDS;
+		cop_tree_find_each(feature, at->features, count, row->index + from, place);
+		for (size_t i = 0; i < count; i++) {
+			const size_t f = place[i];
+			if (f == at->features || feature[f] != row->index[from + i])
+				continue;
+			for (size_t e = start[f]; e < start[f + 1]; e++)
+				out[columns->row[e]] += columns->weight[e] * row->value[from + i];
+		}
 	}
 	return at->rows;
 }

@@ -73,17 +73,36 @@ typedef struct cop_tree_size {
 	size_t facets, facet_entries;
 } cop_tree_size;
 
-/* First place in [from, n) of ascending indices whose index is not below `want`. */
+/* First place in [from, n) of ascending indices whose index is not below `want`; n if there is none. No branch depends on
+ * what is found. */
 static inline size_t cop_tree_find(const uint32_t *index, size_t from, size_t n, uint32_t want)
 {
-	while (from < n) {
-		size_t middle = from + (n - from) / 2;
-		if (index[middle] < want)
-			from = middle + 1;
-		else
-			n = middle;
+	size_t left = n > from ? n - from : 0;
+	while (left > 1) {
+		size_t half = left / 2;
+		from += (size_t)(index[from + half - 1] < want) * half;
+		left -= half;
 	}
-	return from;
+	return from + (size_t)(left == 1 && index[from] < want);
+}
+
+#define COP_TREE_FINDS 8
+
+/* The same, from place 0, for up to COP_TREE_FINDS wanted indices side by side: none of them waits for another. */
+static inline void cop_tree_find_each(
+        const uint32_t *index, size_t n, size_t count, const uint32_t *want, size_t at[COP_TREE_FINDS])
+{
+	size_t left = n;
+	for (size_t i = 0; i < count; i++)
+		at[i] = 0;
+	while (left > 1) {
+		size_t half = left / 2;
+		for (size_t i = 0; i < count; i++)
+			at[i] += (size_t)(index[at[i] + half - 1] < want[i]) * half;
+		left -= half;
+	}
+	for (size_t i = 0; i < count && left == 1; i++)
+		at[i] += (size_t)(index[at[i]] < want[i]);
 }
 
 /* A tree whose arrays are there and empty; free with cop_tree_free. COP_EINVAL: more than COP_TREE_MAX_NODES nodes, or

@@ -215,6 +215,34 @@ static void test_allocation_fails_gives_enomem(void **state)
 	subject_fini(&s);
 }
 
+/* Both searches beside a look at one index after the other. */
+static void test_searches_find_the_first_place_not_below(void **state)
+{
+	(void)state;
+	uint32_t index[40], want[COP_TREE_FINDS];
+	size_t at[COP_TREE_FINDS];
+	for (size_t n = 0; n <= 40; n++) {
+		for (uint32_t i = 0; i < n; i++)
+			index[i] = 3 * i + 2;
+		for (uint32_t first = 0; first < 3 * n + 6; first++) {
+			for (uint32_t i = 0; i < COP_TREE_FINDS; i++)
+				want[i] = (first + 7 * i) % (3 * (uint32_t)n + 6);
+			for (size_t count = 1; count <= COP_TREE_FINDS; count++) {
+				cop_tree_find_each(index, n, count, want, at);
+				for (size_t i = 0; i < count; i++) {
+					size_t place = 0;
+					while (place < n && index[place] < want[i])
+						place++;
+					assert_int_equal(at[i], place);
+					for (size_t from = 0; from <= n; from++)
+						assert_int_equal(cop_tree_find(index, from, n, want[i]),
+						        place > from ? place : from);
+				}
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_leaves_that_gain_nothing_have_none),
 		cmocka_unit_test(test_dense_rows_go_by_the_rows_themselves),
 		cmocka_unit_test(test_allocation_fails_gives_enomem),
+		cmocka_unit_test(test_searches_find_the_first_place_not_below),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
