@@ -18,6 +18,7 @@
 #include "daemon/report/positions_body.h"
 #include "daemon/report/status_body.h"
 #include "daemon/serve/permit.h"
+#include "online/model_shadow.h"
 #include "online/model_positions.h"
 #include "wire/wire_context.h"
 #include "wire/wire_items.h"
@@ -64,6 +65,7 @@ struct verb {
 static cop_event_scope scope_of(const request *r)
 {
 	cop_event_scope scope = cop_serving_scope(&r->server->serving, r->model);
+	scope.follows = cop_replica_follows(&r->server->replica);
 	scope.owner = r->owner;
 	scope.owner_most = r->owner_most;
 	return scope;
@@ -384,14 +386,22 @@ static cop_err check_endpoint(const request *r, const verb *v, cop_wire_fault *f
 	        fault, COP_WIRE_FORBIDDEN, "%s is administration; expected at %s", v->name, list->items[0]);
 }
 
-/* An instance that follows only answers. */
+static bool is_frozen(const cop_model_slot *slot)
+{
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(slot->model, &roles);
+	return roles.frozen;
+}
+
+/* An instance that follows only answers: also what a model that does not learn would decide. */
 static cop_err check_role(const request *r, cop_wire_fault *fault)
 {
 	const char *where = cop_replica_requests(&r->server->replica);
 	if (r->verb->changes && r->server->lead.draining)
 		return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER,
 		        "%s: this instance hands over; expected at the one that leads then", r->verb->name);
-	if (!r->verb->changes || !cop_replica_follows(&r->server->replica))
+	if (!r->verb->changes || !cop_replica_follows(&r->server->replica) ||
+	        (r->verb->event == cop_event_decide && is_frozen(r->model)))
 		return COP_OK;
 	return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER, "%s: this instance follows another one; expected at %s",
 	        r->verb->name, where[0] == '\0' ? "the one that leads, which is not known" : where);

@@ -114,6 +114,8 @@ static verdict check_promotion(cop_replica_follower *f, const cop_journal_record
 	if (cop_model_table_find_stored(&f->durable->models, model, strlen(model)) == NULL ||
 	        has_challenger(f, model, &record))
 		return TAKES;
+	if (f->placed == raw->sequence)
+		return want_checkpoint(f, "the leader's file of a challenger is not the one that was recorded");
 	if (f->copy.file < 0) { /* asked for by the link */
 		(void)snprintf(f->copy.model, sizeof f->copy.model, "%s", model);
 		f->copy.number = record.count;

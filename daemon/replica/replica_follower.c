@@ -194,6 +194,7 @@ static void whole(cop_replica_follower *f)
 		if (cop_replica_copy_place_challenger(&f->copy, &why) != COP_OK)
 			cop_replica_apply_set_state(f, COP_REPLICA_WAITING, "replica_copy_failed", why.message);
 		f->copy.model[0] = '\0';
+		f->placed = f->next;
 		f->next_look = 0.0;
 		return;
 	}

@@ -65,9 +65,10 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		.p = decision->p,
 		.greedy = decision->greedy,
 		.rev = decision->rev,
-		.by = context->observed ? COP_WIRE_BY_POLICY : makers[cop_model_made_by(served->model)->split_by.by],
+		.by = context->observed || scope->follows ? COP_WIRE_BY_POLICY
+		                                          : makers[cop_model_made_by(served->model)->split_by.by],
 		.repeated = repeated,
-		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
+		.durable = !scope->follows && (scope->journal == NULL || !cop_journaler_broken(scope->journal)),
 		.seq = context->seq,
 	};
 	if (context->order && served->order != NULL) {
@@ -186,6 +187,26 @@ static void count_played(cop_model_slot *served, const cop_decision *decision)
 	}
 }
 
+/* Nothing is drawn and nothing waits: the model is to stay what its leader's records lead to. */
+static cop_err decide_best(cop_event_scope *scope, cop_wire_context *wire, cop_bytes *out, cop_wire_fault *fault)
+{
+	const cop_explanation *explanation;
+	cop_decision decision;
+	cop_model *model = scope->served->model;
+	if (cop_model_learner(model)->class->values || wire->observed)
+		return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER, "decide: expected at the instance that leads");
+	wire->order = wire->probabilities = false;
+	const cop_model_context context = model_context(scope, wire);
+	cop_err err = cop_model_explain_context(model, &context, &decision, &explanation);
+	if (err == COP_OK) {
+		put_action(scope, wire, &decision, false, out);
+		err = out->err;
+	}
+	if (err != COP_OK)
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
+	return err;
+}
+
 cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
 	cop_model_slot *served = scope->served;
@@ -195,6 +216,8 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		return err;
 	if (wire.order && wire.probabilities) /* both are views of one policy, at different times */
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "order and probabilities: expected one of them");
+	if (scope->follows)
+		return decide_best(scope, &wire, out, fault);
 	if (!scope->noted)
 		note_source(&served->contexts, &wire.source);
 	cop_model_observed made;

@@ -15,6 +15,7 @@ typedef struct cop_event_scope {
 	double now;
 	uint64_t sequence;          /* newest record that the answer tells of; 0: none */
 	bool noted;                 /* the context's source was noted when it came */
+	bool follows;               /* the model is another instance's: nothing of it changes */
 	bool actions_alone;         /* a repeat whose decision waits no longer gets no answer */
 	uint32_t owner, owner_most; /* whose the decision is, and how many of these may wait (online/model.h) */
 } cop_event_scope;
@@ -26,7 +27,7 @@ typedef cop_err cop_event_handler(
  * event log brought before changes nothing: it gets its action again, or, if that waits no longer, a repeat's answer
  * (wire/wire_reply.h). On error
  * nothing is appended, the model is as it was, and the fault says why: errors of cop_wire_context_decode, COP_ENOMEM
- * (internal). */
+ * (internal). Where the scope follows, it is the best action, with p = 1 and `durable: false`; models of values are refused. */
 COP_CHECK cop_err cop_event_decide(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 

@@ -5,7 +5,7 @@ import signal
 
 import zmq
 from conftest import free_port, grow, model, section, wait_for
-from test_refit import ended, refit_model, teach
+from test_refit import context, ended, refit_model, teach
 
 
 def instance(daemon, name, of=(), models=None, journal=None, **options):
@@ -223,8 +223,12 @@ def test_challengers_and_promotions_travel_with_their_files(daemon):
     client.ok("freeze", "m", {"frozen": True})
     teach(client, 400, "frozen")
     follows(leader, follower)
-    assert sections(leader) == sections(follower)
     assert follower.client().model()["challenger"]["n"] == 1
+    x = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9][: len(context(0))]
+    best = follower.client().decide("m", "best", x)
+    assert best["p"] == 1 and best["durable"] is False and best["a"] == follower.client().ok("explain", "m", {"x": x})["a"]
+    assert follower.client().error("feedback", "m", {"id": "best", "loss": 0})["code"] == "not_leader"
+    assert sections(leader) == sections(follower)
     assert state_of(follower)["compared"] > 0 and state_of(follower)["differed"] == 0
 
 
