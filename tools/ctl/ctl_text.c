@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#define KEY_WIDTH 16
+#define KEY_WIDTH 15 /* and a space, also behind a longer key */
 
 /* ---- values of any kind ---- */
 
@@ -106,7 +106,7 @@ void cop_ctl_text_table(const cop_json *reply, unsigned indent, FILE *out)
 	const char *key = NULL;
 	const cop_json *value;
 	while ((value = cop_json_next_member(reply, &key)) != NULL) {
-		(void)fprintf(out, "%*s%-*s", (int)indent, "", KEY_WIDTH, key);
+		(void)fprintf(out, "%*s%-*s ", (int)indent, "", KEY_WIDTH, key);
 		if (is_scalar(value)) {
 			print_scalar(value, out);
 		} else if (all_scalars(value)) {
@@ -147,7 +147,7 @@ static void print_members(const cop_json *map, const char *other, const char *be
 	while ((value = cop_json_next_member(map, &key)) != NULL) {
 		if (strcmp(key, other) == 0)
 			continue;
-		(void)fprintf(out, "%s%-*s%s", before, KEY_WIDTH, key, after);
+		(void)fprintf(out, "%s%-*s %s", before, KEY_WIDTH, key, after);
 		if (is_scalar(value))
 			print_scalar(value, out);
 		else if (holds_maps(value))

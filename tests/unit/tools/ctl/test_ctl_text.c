@@ -43,7 +43,7 @@ static void test_table_has_a_line_for_each_member(void **state)
 	        " list            1, 2.5, x\n"
 	        " empty           none\n"
 	        " no_list         none\n"
-	        " seventeen_letters1\n");
+	        " seventeen_letters 1\n");
 }
 
 static void test_table_has_maps_of_maps_below_their_key(void **state)
