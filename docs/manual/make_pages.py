@@ -3,7 +3,7 @@
 
     make_pages.py COPPICE SCDOC FOLDER      writes FOLDER/man1/coppice-train.1 and so on; FOLDER is emptied first
 
-coppiced(8), coppice-lease(8), coppice-mpi(1) and coppice.conf(5) are docs/reference/*.scd as they stand. The page of a subcommand has its summary, usage
+coppiced(8), coppice-lease(8), coppiced-streams(8), coppice-mpi(1) and coppice.conf(5) are docs/reference/*.scd as they stand. The page of a subcommand has its summary, usage
 and options from the program's tables, the words about each from its section of coppice.1.scd (an option without an
 entry there gets what --help has of it), and the examples from its section of coppice.md. coppice(1) is what is left of
 coppice.1.scd, and lists the others. coppice-protocol(7) is docs/reference/protocol.md.
@@ -95,7 +95,7 @@ def pages(coppice):
     """{name with section: scdoc source} of all pages."""
     source = sections_of((REFERENCE / "coppice.1.scd").read_text())
     commands = option_tables.of_program(coppice, "coppice")
-    found = {f"{name}": (REFERENCE / f"{name}.scd").read_text() for name in ("coppiced.8", "coppice-lease.8", "coppice-mpi.1", "coppice.conf.5")}
+    found = {f"{name}": (REFERENCE / f"{name}.scd").read_text() for name in ("coppiced.8", "coppice-lease.8", "coppiced-streams.8", "coppice-mpi.1", "coppice.conf.5")}
     found["coppice.1"] = page_of_program(commands, source)
     found["coppice-protocol.7"] = page_of_protocol()
     for command in commands:

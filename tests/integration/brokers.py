@@ -1,5 +1,5 @@
 """Real brokers on loopback ports, and clients that know nothing but their protocols. A broker whose program is missing
-skips the test loudly: tools/install-deps streams-test installs them."""
+skips the test loudly: tools/install-deps test installs them."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ from conftest import DEADLINE, free_port, quote, wait_for
 def server(name):
     path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
     if path is None:
-        pytest.skip(f"{name} is missing: tools/install-deps streams-test installs it")
+        pytest.skip(f"{name} is missing: tools/install-deps test installs it")
     return path
 
 

@@ -129,7 +129,7 @@ def test_tests_are_built_and_run_in_a_folder_that_had_them_off(tmp_path):
 
 
 def test_install_deps_names_every_package_of_a_group_once():
-    groups = ("build", "lease", "mpi", "streams", "unit", "test", "streams-test", "bench", "packages", "ports", "machine", "site", "all")
+    groups = ("build", "lease", "mpi", "streams", "unit", "test", "bench", "packages", "ports", "machine", "site", "all")
     of = {g: run("tools/install-deps", "--list", g)[0].split() for g in groups}
     for names in of.values():
         assert len(names) == len(set(names)) and not any("|" in name for name in names)
@@ -138,7 +138,7 @@ def test_install_deps_names_every_package_of_a_group_once():
     assert set(of["ports"]) < set(of["machine"])
     assert set(of["build"]) < set(of["lease"]) < set(of["test"]) and set(of["lease"]) < set(of["packages"])
     assert set(of["build"]) < set(of["mpi"]) < set(of["test"]) and set(of["mpi"]) < set(of["packages"])
-    assert set(of["streams"]) < set(of["streams-test"]) < set(of["all"]) and set(of["streams"]) < set(of["packages"])
+    assert set(of["build"]) < set(of["streams"]) < set(of["test"]) and set(of["streams"]) < set(of["packages"])
     assert "libcmocka-dev" not in of["build"] and "libcmocka-dev" in of["unit"]
     _, err = run("tools/install-deps", "some", status=1)
     assert err.startswith("usage:")

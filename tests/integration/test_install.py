@@ -45,7 +45,7 @@ def test_installed_programs_run(installed):
                            "zsh/vendor-completions/_coppice", "zsh/vendor-completions/_coppiced"}
     if shutil.which("scdoc"):
         pages = {file.name for file in installed.glob("share/man/man*/*")}
-        assert {"coppice.1", "coppice-train.1", "coppiced.8", "coppice-lease.8", "coppice-mpi.1", "coppice.conf.5", "coppice-protocol.7"} <= pages
+        assert {"coppice.1", "coppice-train.1", "coppiced.8", "coppice-lease.8", "coppiced-streams.8", "coppice-mpi.1", "coppice.conf.5", "coppice-protocol.7"} <= pages
 
 
 def test_installed_daemon_refits(installed, daemon):

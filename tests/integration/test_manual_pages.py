@@ -41,7 +41,7 @@ def read(file):
 
 
 def test_every_subcommand_has_a_page(man, tables):
-    expected = {"coppice.1", "coppice.conf.5", "coppice-protocol.7", "coppiced.8", "coppice-lease.8", "coppice-mpi.1", *(f"coppice-{name}.1" for name in tables)}
+    expected = {"coppice.1", "coppice.conf.5", "coppice-protocol.7", "coppiced.8", "coppice-lease.8", "coppiced-streams.8", "coppice-mpi.1", *(f"coppice-{name}.1" for name in tables)}
     assert set(man) == expected and all(file.parent.name == f"man{name[-1]}" for name, file in man.items())
 
 

@@ -36,7 +36,7 @@ def value(key):
 
 
 @needs_analyze
-@pytest.mark.parametrize("name", ["coppiced.service", "coppiced@shop.service", "coppice-lease.service"])
+@pytest.mark.parametrize("name", ["coppiced.service", "coppiced@shop.service", "coppice-lease.service", "coppiced-streams.service"])
 def test_unit_verified_prints_nothing(name, tmp_path):
     # Unknown keys do not change the exit status, so the output must be empty. The programs need not be installed here.
     unit = tmp_path / name
@@ -65,7 +65,7 @@ def test_unit_with_unknown_key_is_noticed(tmp_path):
 
 
 @needs_analyze
-@pytest.mark.parametrize("name", [UNIT.name, INSTANCE, "coppice-lease.service"])
+@pytest.mark.parametrize("name", [UNIT.name, INSTANCE, "coppice-lease.service", "coppiced-streams.service"])
 def test_unit_exposure_is_at_most_1_5(name):
     command = ["systemd-analyze", "security", "--offline=true", "--threshold=15", "--no-pager", built(name)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
