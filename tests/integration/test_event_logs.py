@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import re
+import shutil
 import subprocess
 import urllib.request
 
@@ -139,6 +141,42 @@ def test_an_outage_of_the_daemon_is_waited_out(daemon, broker, bridge):
     one.start()
     client = one.client()
     decided(client, 200)
+
+
+def test_a_busy_daemon_is_waited_for(daemon, broker, bridge):
+    one = daemon(model(rate=100))
+    client = one.client()
+    port = free_port()
+    bridge(one, broker, metrics=f"127.0.0.1:{port}")
+    for p in range(PARTITIONS):
+        broker.add(f"ctx{p}", [context(f"{p}-{i}") for i in range(200)])
+    decided(client, 200 * PARTITIONS)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as reply:
+        page = reply.read().decode()
+    assert sum(int(n) for n in re.findall(r'^coppice_streams_waits_total{.*} (\d+)$', page, re.M)) > 0
+    assert client.model()["position_repeats"] == 0
+
+
+def test_a_daemon_that_lost_its_newest_records_gets_the_events_again(daemon, broker, bridge, tmp_path):
+    """As after a power cut: the state is what it was some events ago, and the bridge never noticed the restart."""
+    one = daemon(model())
+    client = one.client()
+    bridge(one, broker)
+    broker.add("ctx0", [context(i) for i in range(50)])
+    decided(client, 50)
+    one.kill()
+    shutil.copytree(one.state, tmp_path / "older")
+    one.start()
+    client = one.client()
+    broker.add("ctx0", [context(i) for i in range(50, 90)])
+    decided(client, 90)
+    one.kill()
+    shutil.rmtree(one.state)
+    shutil.copytree(tmp_path / "older", one.state)
+    one.start()
+    client = one.client()
+    broker.add("ctx0", [context(i) for i in range(90, 100)])
+    decided(client, 100)
 
 
 class Load:
