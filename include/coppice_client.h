@@ -50,8 +50,10 @@ typedef struct coppice_client coppice_client;
 
 /* 0 and NULL are the defaults, but endpoint, which is needed. */
 typedef struct coppice_client_options {
-	const char *endpoint;   /* "tcp://HOST:PORT" or "ipc://PATH" */
-	const char *key;        /* file of the client's secret key, as `coppice keygen` writes it; NULL: no CURVE */
+	const char *
+	        endpoint; /* "tcp://HOST:PORT" or "ipc://PATH"; or up to 16 of a group of replicas, divided by commas: a
+	                           client goes on to the next one where one does not lead, or does not answer */
+	const char *key;  /* file of the client's secret key, as `coppice keygen` writes it; NULL: no CURVE */
 	const char *server_key; /* file of the daemon's public key; with key */
 	double timeout;         /* seconds until a call without an answer ends; 0: 10 */
 	double retry;      /* seconds until it is sent again, twice as many each time, up to 16 times as many; 0: 0.5;

@@ -25,6 +25,8 @@
 #define LONGEST_WAIT 16.0 /* times `retry` */
 #define STALLED      0.02 /* seconds until a send that found no connection is tried again */
 #define NAME_ROOM    65
+#define ENDPOINTS    16
+#define MOVE_PAUSE   0.1 /* seconds between moves to another endpoint */
 
 typedef struct lane lane;
 
@@ -66,6 +68,10 @@ struct cop_client_engine {
 	pthread_t thread;
 	bool started, closing;
 	void *context, *socket;
+	char *texts; /* of the endpoints, with ends in place of commas */
+	const char *endpoint[ENDPOINTS];
+	size_t endpoints, place; /* place: of the one it is connected to */
+	double moved;
 	int wake; /* eventfd */
 	cop_client_engine_settings set;
 	lane *lanes;
@@ -267,6 +273,52 @@ static bool make_message(cop_client_engine *e, lane *l, double now)
 	return true;
 }
 
+/* ---- the endpoints ---- */
+
+static cop_err divide(cop_client_engine *e, cop_diag *diag)
+{
+	char *rest = e->texts = cop_mem_strdup(e->set.endpoint);
+	for (char *one; (one = strsep(&rest, ",")) != NULL;) {
+		if (e->endpoints == ENDPOINTS) {
+			cop_diag_of(diag, e->set.endpoint, "expected at most %d endpoints", ENDPOINTS);
+			return COP_EINVAL;
+		}
+		e->endpoint[e->endpoints++] = one;
+	}
+	if (e->texts != NULL)
+		return COP_OK;
+	cop_diag_of(diag, e->set.endpoint, "%s", cop_err_text(COP_ENOMEM));
+	return COP_ENOMEM;
+}
+
+static void hang_up(cop_client_engine *e)
+{
+	int linger = 0;
+	if (e->socket == NULL)
+		return;
+	(void)zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger);
+	(void)zmq_close(e->socket);
+	e->socket = NULL;
+}
+
+/* To the next endpoint, where there are several: what is under way is sent there. */
+static void move_on(cop_client_engine *e, double now)
+{
+	void *socket = NULL;
+	cop_diag why;
+	if (e->endpoints < 2 || now < e->moved + MOVE_PAUSE)
+		return;
+	e->moved = now;
+	e->place = (e->place + 1) % e->endpoints;
+	if (cop_client_socket(e->context, ZMQ_DEALER, e->endpoint[e->place], &e->set.keys, &socket, &why) != COP_OK)
+		return;
+	hang_up(e);
+	e->socket = socket;
+	for (lane *l = e->lanes; l != NULL; l = l->next)
+		for (message *m = l->messages; m != NULL; m = m->next)
+			m->again = m->sent && e->set.retry < 0.0 ? m->again : now;
+}
+
 /* Tries once; *next: when the next thing is to be done at the latest. */
 static void send_message(cop_client_engine *e, const lane *l, message *m, double now, double *next)
 {
@@ -282,13 +334,22 @@ static void send_message(cop_client_engine *e, const lane *l, message *m, double
 		e->counts.again += m->sent;
 		m->sent = true;
 		m->again = e->set.retry < 0.0 ? (double)INFINITY : now + m->pause;
-		m->pause = fmin(2.0 * m->pause, LONGEST_WAIT * e->set.retry);
+		if (e->endpoints < 2)
+			m->pause = fmin(2.0 * m->pause, LONGEST_WAIT * e->set.retry);
 	}
 	*next = fmin(*next, m->again);
 }
 
+/* Nothing was taken in: another one takes it. */
+static bool goes_elsewhere(const cop_client_engine *e, cop_wire_code code)
+{
+	return e->endpoints > 1 && code == COP_WIRE_NOT_LEADER;
+}
+
 static bool waits_out(const cop_client_engine *e, cop_wire_code code)
 {
+	if (goes_elsewhere(e, code))
+		return true;
 	return e->set.retry >= 0.0 && (code == COP_WIRE_BUSY || code == COP_WIRE_NOT_DURABLE);
 }
 
@@ -315,6 +376,8 @@ static void take_error(cop_client_engine *e, lane *l, message *m, const void *bo
 	bool split = code == COP_WIRE_TOO_LARGE && m->count > 1, again = split || waits_out(e, code);
 	if (split)
 		l->batch = m->count / 2;
+	else if (goes_elsewhere(e, code))
+		l->not_before = now + MOVE_PAUSE;
 	else if (again)
 		rest(e, l, now);
 	for (size_t i = m->count; i > 0; i--) {
@@ -378,6 +441,8 @@ static void take_reply(cop_client_engine *e, cop_client_message *frames, double 
 			else if (m->calls[0] != NULL)
 				finish_with(e, m->calls[0], true, reply.body, reply.length);
 			drop_message(l, m);
+			if (!reply.ok && goes_elsewhere(e, code_of(reply.body, reply.length)))
+				move_on(e, now); /* the reply is a message's, which is held */
 			return;
 		}
 }
@@ -413,6 +478,16 @@ static void end_old(cop_client_engine *e, double now)
 		take_out(e, call);
 		finish(e, call, COP_EEND);
 	}
+}
+
+/* Whether a message that was sent has had no answer in its time. */
+static bool is_unanswered(const cop_client_engine *e, double now)
+{
+	for (const lane *l = e->lanes; l != NULL; l = l->next)
+		for (const message *m = l->messages; m != NULL; m = m->next)
+			if (m->sent && m->again <= now)
+				return true;
+	return false;
 }
 
 /* When something is to be done again, if nothing comes before. */
@@ -462,6 +537,8 @@ static void *run(void *engine)
 	while (!e->closing) {
 		double now = cop_client_socket_now();
 		end_old(e, now);
+		if (is_unanswered(e, now))
+			move_on(e, now);
 		double next = send_all(e, now);
 		if (receive_all(e))
 			continue;
@@ -486,7 +563,9 @@ cop_err cop_client_engine_open(const cop_client_engine_settings *settings, cop_c
 	(void)pthread_mutex_init(&e->lock, NULL);
 	e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	e->context = zmq_ctx_new();
-	cop_err err = cop_client_socket(e->context, ZMQ_DEALER, settings->endpoint, &settings->keys, &e->socket, diag);
+	cop_err err = divide(e, diag);
+	if (err == COP_OK)
+		err = cop_client_socket(e->context, ZMQ_DEALER, e->endpoint[0], &settings->keys, &e->socket, diag);
 	if (err == COP_OK && (e->wake < 0 || cop_thread_start(&e->thread, run, e) != COP_OK)) {
 		cop_diag_of(diag, settings->endpoint, "no thread or descriptor");
 		err = COP_ENOMEM;
@@ -517,15 +596,12 @@ void cop_client_engine_close(cop_client_engine *e)
 			drop_message(l, l->messages);
 		cop_mem_free(l);
 	}
-	int linger = 0;
-	if (e->socket != NULL) {
-		(void)zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger);
-		(void)zmq_close(e->socket);
-	}
+	hang_up(e);
 	if (e->context != NULL)
 		(void)zmq_ctx_term(e->context);
 	if (e->wake >= 0)
 		(void)close(e->wake);
 	(void)pthread_mutex_destroy(&e->lock);
+	cop_mem_free(e->texts);
 	cop_mem_free(e);
 }

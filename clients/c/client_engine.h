@@ -1,8 +1,9 @@
 /* clients/c/client_engine.h: calls of any thread, sent and answered by a thread of the engine's own.
  *
  * Calls of one verb and model that wait together leave as one message. A message without an answer is sent again, the
- * same in every byte, so the daemon finds ids that it knows; answers busy and not_durable are waited out. Any thread may
- * begin and wait, each call by one thread. */
+ * same in every byte, so the daemon finds ids that it knows; answers busy and not_durable are waited out. Of several
+ * endpoints, those of a group of replicas, it goes on to the next one where one answers not_leader, or not at all. Any
+ * thread may begin and wait, each call by one thread. */
 #ifndef COP_CLIENTS_C_CLIENT_ENGINE_H
 #define COP_CLIENTS_C_CLIENT_ENGINE_H
 
@@ -15,7 +16,7 @@
 typedef struct cop_client_engine cop_client_engine;
 
 typedef struct cop_client_engine_settings {
-	const char *endpoint;
+	const char *endpoint; /* or up to 16, divided by commas */
 	cop_client_keys keys; /* borrowed */
 	double timeout;       /* seconds until a call without an answer ends */
 	double retry; /* seconds until it is sent again, twice as many each time, up to 16 times as many; < 0: never */

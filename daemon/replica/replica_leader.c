@@ -350,6 +350,30 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 		peer->heard = now;
 }
 
+/* Under `replica`: whether followers are too few, or too far behind, for the answers that wait. */
+static void watch_held(cop_replica_leader *l, double now)
+{
+	const cop_config *config = l->durable->config;
+	if (config->journal_sync != COP_SYNC_REPLICA)
+		return;
+	uint64_t held = cop_replica_leader_held(l, config->replica_followers, config->replica_hold);
+	cop_journaler_set_held(l->durable->journal, held);
+	bool waits = cop_journaler_committed(l->durable->journal) + 1 < l->log.next;
+	if (!waits && l->short_since < 0.0)
+		cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_held", "sequence=%" PRIu64, held);
+	if (!waits)
+		l->short_since = 0.0;
+	else if (l->short_since == 0.0)
+		l->short_since = now;
+	else if (l->short_since > 0.0 && now - l->short_since > SHORT_SECONDS) {
+		cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_short",
+		        "followers=%" PRIu32 " held=%" PRIu64 " next=%" PRIu64
+		        " reason=\"answers wait for followers that have their records\"",
+		        config->replica_followers, held, l->log.next);
+		l->short_since = -1.0; /* told */
+	}
+}
+
 void cop_replica_leader_receive(cop_replica_leader *l, double now)
 {
 	cop_sockets_message message;
@@ -357,6 +381,8 @@ void cop_replica_leader_receive(cop_replica_leader *l, double now)
 		take(l, &message, now);
 		cop_sockets_release(&message);
 	}
+	if (l->leads) /* before the turn's answers leave */
+		watch_held(l, now);
 }
 
 /* ---- the turn ---- */
@@ -446,30 +472,6 @@ static void beat(cop_replica_leader *l, double now)
 			drop(l, peer, "it says nothing");
 		else if (peer->there)
 			(void)send_to(l, peer, &m, NULL);
-	}
-}
-
-/* Under `replica`: whether followers are too few, or too far behind, for the answers that wait. */
-static void watch_held(cop_replica_leader *l, double now)
-{
-	const cop_config *config = l->durable->config;
-	if (config->journal_sync != COP_SYNC_REPLICA)
-		return;
-	uint64_t held = cop_replica_leader_held(l, config->replica_followers, config->replica_hold);
-	cop_journaler_set_held(l->durable->journal, held);
-	bool waits = cop_journaler_committed(l->durable->journal) + 1 < l->log.next;
-	if (!waits && l->short_since < 0.0)
-		cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_held", "sequence=%" PRIu64, held);
-	if (!waits)
-		l->short_since = 0.0;
-	else if (l->short_since == 0.0)
-		l->short_since = now;
-	else if (l->short_since > 0.0 && now - l->short_since > SHORT_SECONDS) {
-		cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_short",
-		        "followers=%" PRIu32 " held=%" PRIu64 " next=%" PRIu64
-		        " reason=\"answers wait for followers that have their records\"",
-		        config->replica_followers, held, l->log.next);
-		l->short_since = -1.0; /* told */
 	}
 }
 

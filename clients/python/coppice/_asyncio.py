@@ -18,7 +18,7 @@ from ._calls import TICK, Call, Calls
 from ._errors import Closed, RequestError
 from ._messages import Arm, Body, Features, Id, Mask
 from ._requests import Loss, Many, Request
-from ._socket import CurveKeys, RequestSocket
+from ._socket import CurveKeys, Endpoints, RequestSocket
 
 
 def _wake(future: "asyncio.Future[None]") -> None:
@@ -31,9 +31,9 @@ class AsyncClient:
     daemon has decided or learned stays."""
 
     def __init__(
-        self, endpoint: str, *, timeout: float = 10.0, retry_after: float = 1.0, curve: Optional[CurveKeys] = None
+        self, endpoint: Endpoints, *, timeout: float = 10.0, retry_after: float = 1.0, curve: Optional[CurveKeys] = None
     ) -> None:
-        self._calls = Calls(retry_after)
+        self._calls = Calls(retry_after, 1 if isinstance(endpoint, str) else len(endpoint))
         self._timeout = timeout
         self._new_id = _requests.Ids()
         self._loop: Optional[asyncio.AbstractEventLoop] = None
@@ -200,6 +200,8 @@ class AsyncClient:
         if self._closed:
             return
         calls, socket = self._calls, self._socket.socket
+        if calls.moves(time.monotonic()):
+            self._socket.move()
         calls.send(time.monotonic(), self._socket.write)
         while True:
             try:

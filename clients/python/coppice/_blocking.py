@@ -19,19 +19,20 @@ from ._calls import TICK, Call, Calls
 from ._errors import Closed, RequestError
 from ._messages import Arm, Body, Features, Id, Mask
 from ._requests import Loss, Many, Request
-from ._socket import CurveKeys, RequestSocket
+from ._socket import CurveKeys, Endpoints, RequestSocket
 
 
 class Client:
-    """Requests to a coppiced at `endpoint`; may be used by several threads, whose calls then share messages.
+    """Requests to a coppiced at `endpoint`, or to the one that leads of a group of replicas at several; may be used by
+    several threads, whose calls then share messages.
 
     timeout: seconds after which a call ends with Timeout, unless it has a time of its own.
     retry_after: seconds without an answer after which a request is sent again, under the same id."""
 
     def __init__(
-        self, endpoint: str, *, timeout: float = 10.0, retry_after: float = 1.0, curve: Optional[CurveKeys] = None
+        self, endpoint: Endpoints, *, timeout: float = 10.0, retry_after: float = 1.0, curve: Optional[CurveKeys] = None
     ) -> None:
-        self._calls = Calls(retry_after)
+        self._calls = Calls(retry_after, 1 if isinstance(endpoint, str) else len(endpoint))
         self._timeout = timeout
         self._new_id = _requests.Ids()
         self._mutex, self._driving = threading.Lock(), threading.Lock()
@@ -223,6 +224,8 @@ class Client:
                     calls.end_all(Closed("the client was closed"))
                 return
             with self._mutex:
+                if calls.moves(time.monotonic()):
+                    self._socket.move()
                 sent = calls.send(time.monotonic(), self._socket.write)
             if call.done:
                 return

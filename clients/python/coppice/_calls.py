@@ -5,7 +5,10 @@ A call waits in the lane of its verb and model. When nothing of the lane is unde
 batch if there are several; while a message is under way further calls gather, so that calls made at the same time share
 messages without a timer. A message keeps its number and its bytes until it is answered. It is sent again when no answer
 came within `retry_after` seconds, and at once when the connection was lost; since ids are idempotent, the answer to
-any of the tries is the answer. The last chance is the call's deadline."""
+any of the tries is the answer. The last chance is the call's deadline.
+
+With the endpoints of several instances, a client moves to the next one when it is answered `not_leader`, when an answer
+does not come in time, and when the connection is lost or cannot be made."""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ TICK = 0.01  # seconds between two looks at what is due
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds before a call is sent again that was answered `busy` or `not_durable`
 SEQS = 2**32
 LARGE = 1024 * 1024  # bytes; the daemon's limit unless configured. It closes a connection on which far more comes
+MOVE_PAUSE = 0.1  # seconds between moves to another endpoint, and until a connection that cannot be made is given up
 MOST_LOSSES = 3  # of the connection under a large message, before this is taken for the reason
 
 BATCHES = {b"decide": b"decide_batch", b"rank": b"rank_batch", b"feedback": b"feedback_batch"}
@@ -75,8 +79,12 @@ class Message:
 class Calls:
     """All calls of a client. Times are seconds of one clock that does not go back."""
 
-    def __init__(self, retry_after: float) -> None:
+    def __init__(self, retry_after: float, endpoints: int = 1) -> None:
         self.retry_after = retry_after
+        self.endpoints = endpoints
+        self.leaves = False  # the endpoint at hand
+        self.moved = 0.0
+        self.stuck_since: Optional[float] = None
         self.lanes: Dict[Tuple[bytes, bytes, bool], Lane] = {}
         self.queued: List[Lane] = []  # lanes with waiting calls, and perhaps some without
         self.open: Dict[int, Message] = {}
@@ -142,7 +150,10 @@ class Calls:
             message = self.outbox[0]
             if message.seq in self.open:
                 if not write(message.frames):
+                    self.stuck_since = now if self.stuck_since is None else self.stuck_since
+                    self.leaves |= now - self.stuck_since > MOVE_PAUSE
                     return False
+                self.stuck_since = None
                 self.messages_sent += 1
                 self.messages_repeated += message.tried
                 message.tried = True
@@ -168,6 +179,7 @@ class Calls:
             if all([self._expired(call, now) for call in message.calls]):
                 self._close(message)
             elif message.tried and message.lane.repeats and now >= message.due and message not in self.outbox:
+                self.leaves = True
                 self.outbox.append(message)
 
     @staticmethod
@@ -181,8 +193,20 @@ class Calls:
         if self.open.pop(message.seq, None) is not None:
             message.lane.under_way -= 1
 
+    def moves(self, now: float) -> bool:
+        """Whether the client is to move to the next endpoint, now; then what is under way is due there."""
+        leaves = self.leaves and self.endpoints > 1 and now >= self.moved + MOVE_PAUSE
+        if leaves:
+            self.leaves, self.moved, self.stuck_since, self.next_check = False, now, None, now
+            for message in self.open.values():
+                message.due = now
+                if message.tried and message.lane.repeats and message not in self.outbox:
+                    self.outbox.append(message)
+        return leaves
+
     def lost(self, now: float) -> None:
         """The connection ended: what was under way on it is due."""
+        self.leaves |= now >= self.moved + MOVE_PAUSE  # else it is the one that was left
         for message in list(self.open.values()):
             message.due = now
             message.losses += message.tried and len(message.frames[2]) > LARGE
@@ -210,7 +234,7 @@ class Calls:
         elif status == b"ok":
             for call, item in zip(calls, reply["items"]):
                 self._answer(call, item, "code" in item, now)
-        elif reply["code"] == "busy":
+        elif reply["code"] in ("busy", "not_leader"):
             for call in calls:
                 self._answer(call, reply, True, now)
         else:  # one may have spoiled the others' message: each gets an answer of its own
@@ -224,13 +248,15 @@ class Calls:
             call.end(reply, None)
             return
         error = error_of(reply)
-        # After `busy` nothing was taken in; after `not_durable` something may have been.
-        if call.done or not (error.code == "busy" or (error.code == "not_durable" and call.lane.repeats)):
+        elsewhere = error.code == "not_leader" and self.endpoints > 1
+        self.leaves |= elsewhere
+        # After `busy` and `not_leader` nothing was taken in; after `not_durable` something may have been.
+        if call.done or not (elsewhere or error.code == "busy" or (error.code == "not_durable" and call.lane.repeats)):
             call.end(None, error)
             return
         call.error = error
         call.not_before = now + call.pause
-        call.pause = min(2 * call.pause, LONGEST_PAUSE)
+        call.pause = min(2 * call.pause, MOVE_PAUSE if elsewhere else LONGEST_PAUSE)
         self.paused.append(call)
 
     def drop(self, call: Call) -> None:

@@ -81,6 +81,10 @@ class NotDecided(RequestError):
     """The model is an apprentice, and the context does not hold what was decided (code `apprentice`)."""
 
 
+class NotLeader(RequestError):
+    """Of a group of replicas another instance takes it (code `not_leader`), and none of the endpoints did in time."""
+
+
 class Internal(RequestError):
     """A fault of the daemon's own, or a code that this version does not know."""
 
@@ -98,6 +102,7 @@ KINDS: Dict[str, Type[RequestError]] = {
     "apprentice": NotDecided,
     "unknown_decision": UnknownDecision,
     "behind": Behind,
+    "not_leader": NotLeader,
 }
 
 

@@ -3,7 +3,7 @@ calls' core, and that notices when a connection ends."""
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple, Union
 
 import zmq
 
@@ -25,10 +25,17 @@ def connect(kind: int, endpoint: str, curve: Optional["CurveKeys"], options: Lis
     return socket
 
 
+Endpoints = Union[str, Sequence[str]]  # one, or those of all instances of a group of replicas
+
+
 class RequestSocket:
-    def __init__(self, endpoint: str, curve: Optional["CurveKeys"]) -> None:
+    def __init__(self, endpoints: Endpoints, curve: Optional["CurveKeys"]) -> None:
+        self.endpoints = [endpoints] if isinstance(endpoints, str) else list(endpoints)
+        if not self.endpoints:
+            raise ValueError("endpoint: none, expected at least one")
+        self.place = 0
         options = [(zmq.IMMEDIATE, 1), (zmq.SNDHWM, 0), (zmq.RCVHWM, 0), (zmq.RCVTIMEO, int(1000 * TICK))]
-        self.socket = connect(zmq.DEALER, endpoint, curve, options)
+        self.socket = connect(zmq.DEALER, self.endpoints[0], curve, options)
         self.monitor = self.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
 
     def write(self, frames: List[bytes]) -> bool:
@@ -38,6 +45,13 @@ class RequestSocket:
         except zmq.Again:
             return False
         return True
+
+    def move(self) -> None:
+        """To the next endpoint."""
+        old = self.endpoints[self.place]
+        self.place = (self.place + 1) % len(self.endpoints)
+        self.socket.connect(self.endpoints[self.place])
+        self.socket.disconnect(old)
 
     def descriptor(self) -> int:
         """Readable when the socket's state has changed."""
