@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
+from contextlib import closing
 
 import pytest
 from conftest import model, pack, program, section, unpack, wait_for
@@ -26,7 +27,8 @@ def group(daemon, *names, sync="interval", models=None, **options):
 
 
 def replica(one):
-    return one.client().status()["replica"]
+    with closing(one.client()) as client:  # asked often
+        return client.status()["replica"]
 
 
 def lead(one, **body):
@@ -195,13 +197,14 @@ class Sure:
             for one in self.instances:
                 if one.process is None or one.process.poll() is not None:
                     continue
-                client = one.client()
-                client.socket.send_multipart([verb.encode(), b"m", pack(body)])
-                if client.socket.poll(500):
-                    status, answer = client.socket.recv_multipart()[-2:]
-                    if status == b"ok":
-                        return unpack(answer)
-                    assert unpack(answer)["code"] in ("not_leader", "not_durable", "busy"), unpack(answer)
+                with closing(one.client()) as client:
+                    client.send_raw(verb.encode(), b"m", pack(body))
+                    if not client.socket.poll(500):
+                        continue
+                    status, answer = client.receive_raw()[-2:]
+                if status == b"ok":
+                    return unpack(answer)
+                assert unpack(answer)["code"] in ("not_leader", "not_durable", "busy"), unpack(answer)
             return None
 
         return wait_for(tried, "an answer", 60)

@@ -21,13 +21,20 @@ def instance(daemon, name, of=(), models=None, journal=None, **options):
     return one
 
 
+def next_of(one):
+    client = one.client()
+    number = client.status()["journal"]["next"]
+    client.close()  # asked often
+    return number
+
+
 def follows(leader, *followers):
     """Until the followers have all that the leader has."""
     lead = leader.client()
 
     def level():
         end = lead.status()["journal"]["next"]
-        return all(f.client().status()["journal"]["next"] == end for f in followers) and end
+        return all(next_of(f) == end for f in followers) and end
 
     return wait_for(level, "the followers to be level")
 
@@ -132,6 +139,7 @@ def test_restarted_leader_is_followed_again(daemon):
     grow(leader.client(), prefix="two")
     follows(leader, follower)
     assert sections(leader) == sections(follower)
+    grow(leader.client(), prefix="three")  # while it follows: else nobody is compared with
     wait_for(lambda: state_of(follower)["compared"], "a comparison")
     assert state_of(follower)["differed"] == 0
 
