@@ -208,12 +208,12 @@ class Judge:
                 self.find(f"broken: {name} counts {counts} decisions, learned, applied; its journal has {expected}")
 
 
-def judge(entries, files, status):
-    """entries: a history that ends with an audit; files: the journal; status: the survivor's, after it. (findings,
+def judge(entries, records, status):
+    """entries: a history that ends with an audit; records: the journal's; status: the survivor's, after it. (findings,
     {what: how many})"""
     one = Judge(entries)
     one.judge_answers()
-    decided, fed = one.judge_journal(read_journal(files))
+    decided, fed = one.judge_journal(records)
     one.judge_status(status, decided, fed)
     counts = defaultdict(int)
     for item in one.items.values():

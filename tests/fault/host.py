@@ -50,8 +50,14 @@ class Host:
         self.d.kill()
         self.fault.end()
 
+    def cut(self):
+        """The process is killed, and the power of its machine cut."""
+        self.kill()
+        return self.machine.cut(self.rng)
+
     def journal(self):
-        return {p.name: p.read_bytes() for p in (self.d.state / "journal").iterdir()}
+        """Its records."""
+        return read_journal({p.name: p.read_bytes() for p in (self.d.state / "journal").iterdir()})
 
 
 def kept(cut):
@@ -75,9 +81,9 @@ def check_replay(daemon, host, text):
     assert state_of(again) == state_of(host.d)
 
 
-def check_history(history, host, status, folder):
-    """Of a host that was stopped after its status was asked for; what was counted."""
-    findings, counts = judge(history.entries, host.journal(), status)
+def check_history(history, records, status, folder):
+    """records: of the journal of one that was stopped after its status was asked for. What was counted."""
+    findings, counts = judge(history.entries, records, status)
     if findings:
         history.save(folder / "history")
     assert not findings, f"{len(findings)} findings; the history is in {folder}: {findings[:10]}"

@@ -9,7 +9,7 @@ it could be after the power cut. What is certain, and what is not:
   reached the disk reads as zero. A file's sync says nothing about its name.
 - Names in a folder: as at the beginning of the folder's last sync. Each change since then happened or did not, and one
   that others build upon (the same name, or the same file) happened if they did. A rename never leaves both names nor
-  none.
+  none; from one folder to another it is durable when either was synced.
 
 A cut is of one of the KINDS: nothing that was not synced is left, all is left (as after a mere kill), all up to a
 moment (in which a write may be half done), or any parts.
@@ -95,36 +95,27 @@ class File:
 
 
 class Folder:
-    """Its durable names, and the changes since: (when, names that are concerned, what names hold from then on)."""
+    """Its durable names, and the changes since: (when, {name: what it holds from then on}). A move from one folder to
+    another is a change of the same moment in both."""
 
     def __init__(self, mode=0o750):
         self.names, self.mode, self.changes = {}, mode, []
 
     def now(self, changes=None):
         names = dict(self.names)
-        for _, _, holds in self.changes if changes is None else changes:
+        for _, holds in self.changes if changes is None else changes:
             names.update(holds)
         return {name: node for name, node in names.items() if node is not None}
 
-    def change(self, when, holds):
-        self.changes.append((when, set(holds), holds))
+    def sync(self, keep):
+        """keep(when): whether the change is durable. The moments of those that are."""
+        durable = [c for c in self.changes if keep(c[0])]
+        self.names, self.changes = self.now(durable), [c for c in self.changes if not keep(c[0])]
+        return {when for when, _ in durable}
 
-    def sync(self, when):
-        before = [c for c in self.changes if c[0] < when]
-        self.names, self.changes = self.now(before), self.changes[len(before) :]
-
-    def left(self, rng, kind, moment):
+    def left(self, happened):
         """(names, how many changes did not happen)"""
-        kept = [c for c in self.changes if c[0] < moment]
-        if kind == PARTS:
-            kept, lost = [], set()
-            often = rng.random()
-            for change in self.changes:
-                about = change[1] | {id(node) for node in change[2].values() if node is not None}
-                if about & lost or rng.random() < often:
-                    lost |= about
-                else:
-                    kept.append(change)
+        kept = [c for c in self.changes if happened(c[0])]
         return self.now(kept), len(self.changes) - len(kept)
 
 
@@ -161,6 +152,7 @@ class Disk:
 
     def __init__(self, root):
         self.inodes, self.syncing, self.when = {}, {}, 0
+        self.moves = set()  # moments
         self.root = self._read(root)
 
     def _read(self, path):
@@ -192,18 +184,52 @@ class Disk:
         elif kind == SYNCING:
             self.syncing[a, b] = self.when
         elif kind == SYNCED:
-            node.sync(self.syncing.pop((a, b)))
+            self._synced(node, self.syncing.pop((a, b)))
         elif kind == RENAMED:
             old, new = (name.decode() for name in payload[:-1].split(b"\0"))
-            assert self.inodes.get((a, b)) is node, f"{old} moved to another folder, which cuts do not know yet"
-            node.change(self.when, {old: None, new: node.now()[old]})
+            self._renamed(node, old, self.inodes[a, b], new)
         elif kind == REMOVED:
             if payload.decode() in node.now():  # it was no socket
-                node.change(self.when, {payload.decode(): None})
+                node.changes.append((self.when, {payload.decode(): None}))
         else:
             if kind == MADE:
                 self.inodes[a, b] = (Folder if stat.S_ISDIR(mode) else File)(mode=stat.S_IMODE(mode))
-            node.change(self.when, {payload.decode(): self.inodes[a, b]})
+            node.changes.append((self.when, {payload.decode(): self.inodes[a, b]}))
+
+    def _renamed(self, folder, old, other, new):
+        node = folder.now()[old]
+        if folder is other:
+            folder.changes.append((self.when, {old: None, new: node}))
+            return
+        folder.changes.append((self.when, {old: None}))
+        other.changes.append((self.when, {new: node}))
+        self.moves.add(self.when)
+
+    def _synced(self, node, since):
+        if isinstance(node, File):
+            node.sync(since)
+            return
+        moved = node.sync(lambda when: when < since) & self.moves
+        for folder in self.inodes.values() if moved else ():
+            if isinstance(folder, Folder):
+                folder.sync(lambda when: when in moved)
+
+    def lost_names(self, rng):
+        """By chance: the moments of changes of names that did not happen, with all that rest on them."""
+        changes, lost, gone = {}, set(), set()
+        for folder in {id(node): node for node in self.inodes.values() if isinstance(node, Folder)}.values():
+            often = rng.random()
+            for when, holds in folder.changes:
+                about = {(id(folder), name) for name in holds} | {id(node) for node in holds.values() if node is not None}
+                known = changes.setdefault(when, [often, set(), set()])
+                known[1].update(about)
+                known[2].add(id(folder))
+        for when in sorted(changes):
+            often, about, folders = changes[when]
+            if (about | folders) & gone or rng.random() < often:
+                gone |= about
+                lost.add(when)
+        return lost
 
     def place(self, node, path):
         """The same in a folder that was written anew."""
@@ -215,9 +241,16 @@ class Disk:
     def cut(self, rng, kind):
         whens = {0, *(change[0] for node in self.inodes.values() for change in node.changes)}
         moment = rng.choice(sorted(whens)) if kind == UP_TO else 0 if kind == NOTHING else self.when + 1
+        lost = self.lost_names(rng) if kind == PARTS else set()
+
+        def left(node):
+            if isinstance(node, File):
+                return node.left(rng, kind, moment)
+            return node.left(lambda when: when < moment and when not in lost)
+
         cut = Cut(kind)
         _collect(self.root, "", cut.certain)
-        cut.leave(self.root, "", lambda node: node.left(rng, kind, moment), {})
+        cut.leave(self.root, "", left, {})
         return cut
 
 

@@ -68,7 +68,7 @@ class Service:
         return {"models": [{"name": MODEL, "decisions": len(self.decided), "learned": fed, "feedback": {"applied": fed}}]}
 
     def findings(self):
-        return judge(self.entries, self.files(), self.status())[0]
+        return judge(self.entries, read_journal(self.files()), self.status())[0]
 
 
 def true_history(kept=None):
@@ -91,7 +91,7 @@ def true_history(kept=None):
 
 def test_true_history_passes():
     one = true_history()
-    findings, counts = judge(one.entries, one.files(), one.status())
+    findings, counts = judge(one.entries, read_journal(one.files()), one.status())
     assert not findings
     assert counts == {"decisions": 4, "rewards": 2, "repeated": 5, "gone": 0, "cuts": 1}
 
@@ -154,7 +154,7 @@ def test_gap_in_the_journal_is_found_out():
     (data,) = files.values()
     first = read_journal(files)[0]
     data = data[: first.offset] + data[first.end :]
-    findings, _ = judge(one.entries, {bytes_of.name(1): data}, one.status())
+    findings, _ = judge(one.entries, read_journal({bytes_of.name(1): data}), one.status())
     assert "broken" in words(findings)
 
 

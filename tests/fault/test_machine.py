@@ -186,6 +186,33 @@ make("old", b"other")
     assert min(seen[word] for word in ("renamed", "made", "neither", "out of order", None, b"old")) > 0, seen
 
 
+def test_moved_to_another_folder_it_is_in_one_of_them(machine, fault):
+    text = """
+os.mkdir("in"), os.mkdir("in/deep")
+make("in/deep/f", b"f")
+os.fsync(folder), os.fsync(os.open("in", os.O_RDONLY)), os.fsync(os.open("in/deep", os.O_RDONLY))
+os.mkdir("aside")
+os.rename("in/deep", "aside/deep")
+os.rename("old", "aside/old")
+"""
+    seen = set()
+    for left in cuts(run(machine, fault, text), PARTS):
+        deep, old = [p for p in left if p.endswith("deep")], [p for p in left if p.endswith("old")]
+        assert len(deep) == len(old) == 1 and deep[0] + "/f" in left
+        seen.add((*deep, *old))
+    assert seen == {(d, o) for d in ("in/deep", "aside/deep") for o in ("old", "aside/old")}
+
+
+def test_move_is_durable_by_the_sync_of_either_folder(machine, fault):
+    begin = 'os.mkdir("in"); inner = os.open("in", os.O_RDONLY); os.fsync(folder); os.rename("old", "in/new"); '
+    for synced in ("folder", "inner"):
+        disk = run(machine, fault, begin + f"os.fsync({synced})")
+        assert only(disk, NOTHING) == only(disk, ALL) == {"in": None, "in/new": b"old"}
+        (machine.root / "in" / "new").rename(machine.root / "old")
+        (machine.root / "in").rmdir()
+        machine.begin()
+
+
 def test_renamed_before_its_bytes_were_synced_may_be_empty(machine, fault):
     disk = run(machine, fault, 'make("tmp", b"whole"); os.rename("tmp", "old"); os.fsync(folder)')
     assert {left["old"] for left in cuts(disk, PARTS)} == {b"", b"whole", bytes(5)}

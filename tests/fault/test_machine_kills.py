@@ -42,8 +42,7 @@ def live(host, crowd, promised):
             host.machine.resume()
             continue
         entry = history.add("cut", kept=None)
-        host.kill()
-        cut = host.machine.cut(host.rng)
+        cut = host.cut()
         entry["kept"] = promised(cut)
         cuts += 1
         print(f"kill {cuts}, {cut}")
@@ -64,7 +63,7 @@ def test_machine_killed_under_load_loses_no_more_than_may_be(daemon, tmp_path, s
         crowd.audit()
         status = host.d.client().status()
         host.d.stop()
-        counts = check_history(history, host, status, tmp_path)
+        counts = check_history(history, host.journal(), status, tmp_path)
         check_replay(daemon, host, configuration(sync))
         print(f"round {number}: {counts}")
         assert counts["cuts"] == KILLS and counts["rewards"] > 5 * KILLS and counts["repeated"] > KILLS
