@@ -8,7 +8,6 @@
 
 #define WINDOW     ((size_t)1 << 20)
 #define PAGE       4096u
-#define SURE       8 /* zero bytes up to a page's end that cannot be the start of a record */
 #define SPAN       ((uint64_t)1 << 32)
 #define SPENT_MAX  ((uint64_t)1 << 28)
 #define SPENT_RATE 16
@@ -147,7 +146,7 @@ static void pass_byte(cop_journal_scan *scan, cop_journal_seek *seek, uint64_t *
 	scan->offset++;
 	seek->bytes++;
 	seek->zeros = *run == seek->bytes;
-	if (scan->offset % PAGE == 0 && (*run >= PAGE || (seek->zeros && *run >= SURE)))
+	if (scan->offset % PAGE == 0 && (*run >= PAGE || seek->zeros))
 		seek->hole = true;
 }
 

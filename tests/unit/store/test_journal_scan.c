@@ -49,8 +49,8 @@ static void test_journal_scan_zeros_up_to_a_page_are_a_hole(void **state)
 		size_t passed, from, to;
 		bool hole;
 	} cases[] = {
-		{ PAGE - 8, PAGE - 8, PAGE, true }, /* from the start on, as many as no record begins with */
-		{ PAGE - 7, PAGE - 7, PAGE, false },
+		{ PAGE - 8, PAGE - 8, PAGE, true }, /* from the start on */
+		{ PAGE - 1, PAGE - 1, PAGE, true },
 		{ PAGE - 8, PAGE - 8, PAGE - 1, false }, /* not up to the page's end */
 		{ PAGE - 9, PAGE - 9, PAGE - 1, false },
 		{ PAGE - 100, PAGE - 99, PAGE, false }, /* not from the start on */
