@@ -446,7 +446,7 @@ NONE = {
     "inspect": {"model", "tree", "names", "candidate-names", "arm-names", "out"},
     "diff": {"model", "candidate-names", "arm-names"},
     "whatif": {"without", "window", "save"},
-    "ctl": {"x", "loss", "key", "server-key"},
+    "ctl": {"x", "loss", "key", "server-key", "for"},
     "journal": {"from", "to", "model", "type", "id", "unit"},
     "bench": {"endpoint", "model", "format", "features", "key", "server-key"},
     "costs events": {"learner", "events", "present", "height"},
@@ -472,7 +472,7 @@ ELSEWHERE = {
     "convert": {"model", "context", "action", "probability", "first-action", "assume-probability", "lines", "hash", "on-error",
                 "rename"},
     "bakeoff": {"jobs", "reference"},
-    "ctl": {"endpoint", "timeout"},
+    "ctl": {"endpoint", "timeout", "epoch", "within"},
     "bench": {"inflight", "events", "batch", "timeout", "rounds", "seconds", "as"},
     "inspect": {"names"},  # a file
     "journal": set(), "export": set(),

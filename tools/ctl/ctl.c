@@ -86,7 +86,7 @@ static const char usage_text[] =
         "  --fresh         with model add: begin anew, whatever was there before\n"
         "  --id            with forget: what follows is a decision's id, not a unit\n"
         "  --no-wait       with forget: do not wait until it is done (status shows it)\n"
-        "  --epoch N       with lead: the epoch\n"
+        "  --epoch N       with lead: the epoch (default: the next)\n"
         "  --for S         with lead: seconds\n"
         "  --within S      with follow: go on leading when no instance has everything\n"
         "                  after S seconds (default 10)\n"
