@@ -45,14 +45,16 @@ class Host:
         """Waits until it does, or has died: its status, or None."""
         client = self.d.client()
         try:
-            while not self.died():  # one that begins anew forgets what it was asked
+            for _ in range(service.DEADLINE):  # one that begins anew forgets what it was asked
+                if self.died():
+                    return None
                 client.send("status")
                 if client.socket.poll(1000):
                     return client.receive()[1]
+            raise AssertionError(f"no answer, and it has not died: {self.d.log()[-3000:]}")
         finally:
             self.d.clients.remove(client)
             client.close()
-        return None
 
     def kill(self):
         self.d.kill()
