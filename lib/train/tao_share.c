@@ -85,6 +85,8 @@ static void take_leaf(cop_tao_state *state, cop_tao_leaf *leaf, cop_cursor *curs
 	next.v = take_array(cursor, &values, sizeof *next.v);
 	if (cursor->err == COP_OK && (outputs != next.rows || starts != next.rows + 1 || entries != values))
 		cursor->err = COP_EFORMAT;
+	if (cursor->err == COP_OK && next.start != NULL && state->sample->rows->sparse)
+		cursor->err = cop_tao_turned_new(state->d, next.rows, next.start, next.index, next.v, &next.turned);
 	if (cursor->err == COP_OK)
 		cop_tao_leaf_replace(state, leaf, &next);
 	else

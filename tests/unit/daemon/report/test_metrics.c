@@ -21,6 +21,7 @@ typedef struct page_server {
 	cop_refits refits;
 	cop_forgetting forgetting;
 	cop_past_desk past;
+	cop_replica replica;
 	cop_report report;
 	cop_config *config;
 } page_server;
@@ -45,7 +46,7 @@ static int server_start(void **state)
 	cop_diag diag;
 	memset(&server, 0, sizeof server);
 	server.report = (cop_report){ &server.durable, &server.serving, &server.refits,
-		.forgetting = &server.forgetting, .past = &server.past };
+		.forgetting = &server.forgetting, .past = &server.past, .replica = &server.replica };
 	server.serving.durable = &server.durable;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(conf, sizeof conf - 1, "test.conf", NULL, &server.config, &report);
