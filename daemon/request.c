@@ -576,6 +576,7 @@ static void answer(const request *r, void *socket, cop_sockets_message *message,
 	cop_outbox_item item = {
 		.socket = socket,
 		.delimiter = delimiter,
+		.unordered = api,
 		.ok = err == COP_OK,
 		.kind = r->verb == NULL ? COP_OUTBOX_PLAIN : r->verb->kind,
 		.sequence = r->sequence,

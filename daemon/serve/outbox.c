@@ -1,6 +1,7 @@
 /* A ring whose capacity is a power of two, in the order in which answers were put; `bytes` is the sum of the costs of
  * what is in it. The first answer whose record is not committed holds back all behind it, so a peer sees answers in
- * order. If the journal is broken nothing is held back: what would promise too much is rewritten first. Where memory
+ * order; under journal.sync = "replica" it may do so for long, so what says nothing about the journal passes, unless the
+ * same requester waits already: whether this one may is looked at once, for it can only leave with that one later. If the journal is broken nothing is held back: what would promise too much is rewritten first. Where memory
  * is too short for that, an answer other than a decision becomes a constant error, and a decision leaves as it was. */
 #include "daemon/serve/outbox.h"
 
@@ -40,23 +41,26 @@ void cop_outbox_fini(cop_outbox *outbox)
 	cop_bytes_fini(&outbox->work);
 }
 
+/* A zmq_msg_t must be moved, not copied. */
+static void move(cop_outbox_item *from, cop_outbox_item *to)
+{
+	*to = *from;
+	if (from->topic != NULL)
+		to->topic = to->own;
+	(void)zmq_msg_init(&to->to);
+	(void)zmq_msg_init(&to->body);
+	(void)zmq_msg_move(&to->to, &from->to);
+	(void)zmq_msg_move(&to->body, &from->body);
+}
+
 static cop_err grow(cop_outbox *outbox)
 {
 	size_t capacity = outbox->capacity == 0 ? SMALLEST : 2 * outbox->capacity;
 	cop_outbox_item *ring = cop_mem_alloc(capacity, sizeof *ring);
 	if (ring == NULL)
 		return COP_ENOMEM;
-	for (size_t i = 0; i < outbox->count; i++) {
-		/* A zmq_msg_t must be moved, not copied. */
-		cop_outbox_item *from = at(outbox, i);
-		ring[i] = *from;
-		if (from->topic != NULL)
-			ring[i].topic = ring[i].own;
-		(void)zmq_msg_init(&ring[i].to);
-		(void)zmq_msg_init(&ring[i].body);
-		(void)zmq_msg_move(&ring[i].to, &from->to);
-		(void)zmq_msg_move(&ring[i].body, &from->body);
-	}
+	for (size_t i = 0; i < outbox->count; i++)
+		move(at(outbox, i), &ring[i]);
 	cop_mem_free(outbox->ring);
 	outbox->ring = ring;
 	outbox->capacity = capacity;
@@ -169,14 +173,49 @@ static void send_item(const cop_outbox *outbox, cop_sockets *sockets, cop_outbox
 		outbox->unheard(outbox->context, item);
 }
 
+/* Whether an answer before that one goes to the same requester. */
+static bool has_earlier(const cop_outbox *outbox, size_t place)
+{
+	cop_outbox_item *item = at(outbox, place);
+	const size_t length = zmq_msg_size(&item->to);
+	for (size_t i = 0; i < place && !item->unordered; i++) {
+		cop_outbox_item *other = at(outbox, i);
+		if (other->topic == NULL && other->socket == item->socket && zmq_msg_size(&other->to) == length &&
+		        memcmp(zmq_msg_data(&other->to), zmq_msg_data(&item->to), length) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The first in line waits; those behind it that need not. */
+static void let_pass(cop_outbox *outbox, cop_sockets *sockets)
+{
+	while (outbox->seen < outbox->count) {
+		cop_outbox_item *item = at(outbox, outbox->seen);
+		if (item->topic != NULL || item->kind != COP_OUTBOX_PLAIN || item->sequence != 0 ||
+		        has_earlier(outbox, outbox->seen)) {
+			outbox->seen++;
+			continue;
+		}
+		outbox->bytes -= cost_of(item);
+		send_item(outbox, sockets, item);
+		release(item);
+		for (size_t i = outbox->seen; i + 1 < outbox->count; i++)
+			move(at(outbox, i + 1), at(outbox, i));
+		outbox->count--;
+	}
+}
+
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken)
 {
 	while (outbox->count > 0) {
 		cop_outbox_item *item = at(outbox, 0);
 		size_t cost = cost_of(item);
 		if (item->sequence > committed) {
-			if (!broken)
+			if (!broken) {
+				let_pass(outbox, sockets);
 				return;
+			}
 			if (item->ok && item->kind != COP_OUTBOX_PLAIN)
 				mark_not_durable(outbox, item);
 		}
@@ -185,6 +224,7 @@ void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committe
 		release(item);
 		outbox->first = (outbox->first + 1) & (outbox->capacity - 1);
 		outbox->count--;
+		outbox->seen -= outbox->seen > 0;
 	}
 }
 

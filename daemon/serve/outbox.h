@@ -1,6 +1,7 @@
 /* daemon/serve/outbox.h: answers that wait until what they tell is in the journal.
  *
- * Answers leave in the order they came. One whose records could not be committed leaves all the same, but says so:
+ * Answers to one requester leave in the order they came, as all do but those that say nothing about the journal: these
+ * pass others' answers that wait. One whose records could not be committed leaves all the same, but says so:
  * a decision with `durable: false`, anything else as error not_durable. The loop's thread. */
 #ifndef COP_DAEMON_SERVE_OUTBOX_H
 #define COP_DAEMON_SERVE_OUTBOX_H
@@ -20,6 +21,7 @@ typedef struct cop_outbox_item {
 	char own[COP_CONFIG_NAME_MAX + 8]; /* where that copy is: the model may go before */
 	double decided;                    /* of such an action: event time of its decisions */
 	bool delimiter;
+	bool unordered; /* its requester takes answers in any order */
 	bool ok;
 	cop_outbox_kind kind;
 	uint64_t sequence; /* leaves when this is committed; 0: at once */
@@ -33,6 +35,7 @@ typedef struct cop_outbox {
 	cop_outbox_item *ring;
 	size_t capacity; /* power of two, or 0 */
 	size_t first, count;
+	size_t seen;  /* of them have been looked at: whether they pass others that wait */
 	size_t bytes; /* that the answers take */
 	cop_bytes work;
 	cop_outbox_listener *unheard;
@@ -45,8 +48,8 @@ void cop_outbox_init(cop_outbox *outbox, cop_outbox_listener *unheard, void *con
 void cop_outbox_fini(cop_outbox *outbox);
 /* Takes a copy of body; `to` (NULL with a topic) is taken over and left empty. COP_ENOMEM: nothing was taken. */
 COP_CHECK cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, const cop_bytes *body);
-/* Sends what is first in line as far as records up to `committed` allow; `broken`: the rest too, told as not durable.
- */
+/* Sends what is first in line as far as records up to `committed` allow, and what may pass it; `broken`: the rest too, told as
+ * not durable. */
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken);
 size_t cop_outbox_count(const cop_outbox *outbox);
 size_t cop_outbox_bytes(const cop_outbox *outbox);

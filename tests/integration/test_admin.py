@@ -135,7 +135,7 @@ def test_ctl_goes_to_each_verbs_endpoint_by_itself(daemon):
 
     assert asked("status") == asked("explain", "m", "1") == "tcp://127.0.0.1:5590"
     for verb in ADMINISTRATION:
-        words = {"checkpoint": [], "reload": [], "model": ["remove", "m"]}.get(verb, ["m"])
+        words = {"checkpoint": [], "reload": [], "lead": [], "follow": [], "model": ["remove", "m"]}.get(verb, ["m"])
         assert asked(verb, *words) == "ipc:///run/coppice/admin.ipc"
 
 

@@ -94,8 +94,13 @@ def test_answers_wait_for_a_follower_that_has_their_records(daemon):
     client.send("decide", "m", {"id": 1, "x": [0, 0, 0]})
     assert not client.socket.poll(300)
     leader.logged("event=replica_short")
+    client.send("status")
+    assert not client.socket.poll(300)  # in its turn
+    other = leader.client()  # what others ask that says nothing about the journal does not wait
+    assert other.status()["journal"]["next"] > 1 and other.ok("checkpoint")
     follower = instance(daemon, "b", of=[leader]).start()
-    assert client.receive()[0] == "ok"
+    assert client.receive()[1]["id"] == 1
+    assert "journal" in client.receive()[1]
     grow(client)
     end = client.status()["journal"]
     assert end["committed"] == end["next"] - 1

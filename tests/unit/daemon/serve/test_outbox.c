@@ -17,11 +17,13 @@ typedef struct kept {
 	uint8_t body[1024];
 	size_t length;
 	bool ok, published, delimiter;
+	char requester;
 } kept;
 
 static kept left[MOST];
 static size_t left_count, unheard_count;
 static bool somebody_hears = true, no_messages;
+static char requester = 'a'; /* of what is put */
 
 void __wrap_cop_sockets_reply(
         cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
@@ -48,8 +50,10 @@ void __wrap_cop_sockets_reply(
 	(void)sockets, (void)socket;
 	assert_int_equal(zmq_msg_size(to), ADDRESS);
 	for (size_t i = 0; i < ADDRESS; i++)
-		assert_int_equal(((const char *)zmq_msg_data(to))[i], 'a');
-	keep(body, (kept){ .ok = strcmp(status, "ok") == 0, .delimiter = delimiter });
+		assert_int_equal(((const char *)zmq_msg_data(to))[i], ((const char *)zmq_msg_data(to))[0]);
+	keep(body, (kept){ .ok = strcmp(status, "ok") == 0,
+	                   .delimiter = delimiter,
+	                   .requester = ((const char *)zmq_msg_data(to))[0] });
 }
 
 bool __wrap_cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *body)
@@ -82,9 +86,13 @@ static void put(
 	zmq_msg_t to;
 	assert_int_equal(body->err, COP_OK);
 	assert_int_equal(zmq_msg_init_size(&to, ADDRESS), 0);
-	memset(zmq_msg_data(&to), 'a', ADDRESS);
+	memset(zmq_msg_data(&to), requester, ADDRESS);
 	char topic[] = "act.m";
-	cop_outbox_item item = { .topic = stream ? topic : NULL, .ok = ok, .kind = kind, .sequence = sequence };
+	cop_outbox_item item = { .topic = stream ? topic : NULL,
+		.ok = ok,
+		.kind = kind,
+		.sequence = sequence,
+		.unordered = requester == 'u' };
 	assert_int_equal(cop_outbox_put(outbox, item, stream ? NULL : &to, body), COP_OK);
 	memset(topic, 'x', sizeof topic); /* whose model may be gone by the time it leaves */
 	assert_int_equal(zmq_msg_size(&to), stream ? ADDRESS : 0);
@@ -160,6 +168,71 @@ static void test_one_that_waits_holds_up_those_behind_it(void **state)
 	assert_int_equal(left_count, 2);
 	cop_outbox_fini(&outbox);
 	cop_bytes_fini(&body);
+}
+
+/* Whose they are and what they hold. */
+static void assert_left(const char *requesters, const char *bodies)
+{
+	assert_int_equal(left_count, strlen(requesters));
+	for (size_t i = 0; i < left_count; i++) {
+		assert_int_equal(left[i].requester, requesters[i]);
+		assert_int_equal(left[i].body[0], bodies[i]);
+	}
+}
+
+static void put_of(cop_outbox *outbox, char whose, char content, cop_outbox_kind kind, uint64_t sequence, bool stream)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_bytes_put_u8(&body, (uint8_t)content);
+	requester = whose;
+	put(outbox, kind, sequence, true, stream, &body);
+	requester = 'a';
+	cop_bytes_fini(&body);
+}
+
+static void test_what_says_nothing_about_the_journal_passes_others_answers(void **state)
+{
+	(void)state;
+	cop_outbox outbox;
+	begin(&outbox);
+	put_of(&outbox, 'a', '1', COP_OUTBOX_FEEDBACK, 5, false);
+	const size_t each = cop_outbox_bytes(&outbox);
+	put_of(&outbox, 'b', '2', COP_OUTBOX_PLAIN, 0, false);
+	put_of(&outbox, 'b', '3', COP_OUTBOX_DECISION, 6, false);
+	put_of(&outbox, 'c', '4', COP_OUTBOX_DECISION, 0, false); /* a repeat, whose place is behind those before it */
+	put_of(&outbox, 'b', '5', COP_OUTBOX_PLAIN, 0, false);
+	put_of(&outbox, 'x', '6', COP_OUTBOX_PLAIN, 0, true);
+	put_of(&outbox, 'a', '7', COP_OUTBOX_PLAIN, 0, false);
+	cop_outbox_send(&outbox, NULL, 4, false);
+	assert_left("b", "2");
+	assert_int_equal(cop_outbox_count(&outbox), 6);
+	assert_int_equal(cop_outbox_bytes(&outbox), 6 * each);
+	put_of(&outbox, 'd', '8', COP_OUTBOX_PLAIN, 0, false);
+	put_of(&outbox, 'd', '9', COP_OUTBOX_PLAIN, 0, false);
+	put_of(&outbox, 'c', '0', COP_OUTBOX_PLAIN, 0, false);
+	cop_outbox_send(&outbox, NULL, 4, false);
+	assert_left("bdd", "289");
+	left_count = 0;
+	cop_outbox_send(&outbox, NULL, 5, false);
+	assert_left("a", "1");
+	put_of(&outbox, 'a', '+', COP_OUTBOX_PLAIN, 0, false); /* 7 waits still */
+	put_of(&outbox, 'e', '-', COP_OUTBOX_PLAIN, 0, false);
+	cop_outbox_send(&outbox, NULL, 5, false);
+	assert_left("ae", "1-");
+	left_count = 0;
+	cop_outbox_send(&outbox, NULL, 6, false);
+	assert_int_equal(left_count, 7);
+	assert_int_equal(left[3].published, true);
+	left[3].requester = 'x';
+	assert_left("bcbxaca", "345670+");
+	assert_int_equal(cop_outbox_bytes(&outbox), 0);
+	put_of(&outbox, 'u', '1', COP_OUTBOX_FEEDBACK, 7, false);
+	put_of(&outbox, 'u', '2', COP_OUTBOX_PLAIN, 0, false);
+	left_count = 0;
+	cop_outbox_send(&outbox, NULL, 6, false);
+	assert_left("u", "2");
+	cop_outbox_fini(&outbox);
 }
 
 static void test_actions_that_nobody_is_given_are_reported(void **state)
@@ -424,6 +497,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers_leave_in_order_once_their_records_are_committed),
 		cmocka_unit_test(test_one_that_waits_holds_up_those_behind_it),
+		cmocka_unit_test(test_what_says_nothing_about_the_journal_passes_others_answers),
 		cmocka_unit_test(test_actions_that_nobody_is_given_are_reported),
 		cmocka_unit_test(test_decisions_that_a_broken_journal_lacks_say_so),
 		cmocka_unit_test(test_maps_of_any_form_are_no_arrays),
