@@ -108,10 +108,14 @@ def kill_one(pair, crowd):
 
 
 def hand_over(pair):
+    """Unless the other one dies meanwhile: then the leader leads on."""
     old = pair.leader
     client = old.d.client()
-    client.ok("follow")
+    status, reply = client.request("follow")
     pair.drop(old, client)
+    if status == "error" and pair.other(old).died():
+        return
+    assert status == "ok", reply
     old.d.wait(LED)
     pair.lead(pair.other(old))
     old.start_for_good()
