@@ -24,5 +24,17 @@ static inline float cop_row_value(const cop_row *row, size_t i)
 	return row->dense != NULL ? row->dense[i] : row->value[i];
 }
 static inline size_t cop_row_index(const cop_row *row, size_t i) { return row->dense != NULL ? i : row->index[i]; }
+/* First place in [from, n) of ascending indices whose index is not below `want`. */
+static inline size_t cop_row_find(const uint32_t *index, size_t from, size_t n, uint32_t want)
+{
+	while (from < n) {
+		size_t middle = from + (n - from) / 2;
+		if (index[middle] < want)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
+}
 
 #endif

@@ -8,25 +8,12 @@
  * infinity. */
 #define LEAST_PROBABILITY 1e-6
 
-/* First place in [from, n) of ascending indices whose index is not below `want`. */
-static size_t find(const uint32_t *index, size_t from, size_t n, uint32_t want)
-{
-	while (from < n) {
-		size_t middle = from + (n - from) / 2;
-		if (index[middle] < want)
-			from = middle + 1;
-		else
-			n = middle;
-	}
-	return from;
-}
-
 static float sparse_dot(const cop_tao_linear *f, const cop_row *x)
 {
 	float sum = 0;
 
 	for (size_t e = 0, k = 0; e < x->nnz && k < f->count; e++) {
-		k = f->index != NULL ? find(f->index, k, f->count, x->index[e]) : x->index[e];
+		k = f->index != NULL ? cop_row_find(f->index, k, f->count, x->index[e]) : x->index[e];
 		if (k < f->count && (f->index == NULL || f->index[k] == x->index[e]))
 			sum += f->w[k] * x->value[e];
 	}

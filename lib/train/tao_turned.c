@@ -89,23 +89,10 @@ cop_err cop_tao_turned_new(
 	return err;
 }
 
-/* First place in [from, n) of ascending indices whose index is not below `want`. */
-static size_t find(const uint32_t *index, size_t from, size_t n, uint32_t want)
-{
-	while (from < n) {
-		size_t middle = from + (n - from) / 2;
-		if (index[middle] < want)
-			from = middle + 1;
-		else
-			n = middle;
-	}
-	return from;
-}
-
 void cop_tao_turned_add(const cop_tao_turned *turned, const cop_row *x, double *score)
 {
 	for (size_t i = 0, j = 0; i < x->nnz && j < turned->features; i++) {
-		j = find(turned->feature, j, turned->features, x->index[i]);
+		j = cop_row_find(turned->feature, j, turned->features, x->index[i]);
 		if (j == turned->features || turned->feature[j] != x->index[i])
 			continue;
 		for (size_t e = turned->start[j]; e < turned->start[j + 1]; e++)

@@ -59,27 +59,6 @@ static double naive_gain(const scene *s, const double *sum, size_t least)
 	return best;
 }
 
-/* Of one expert, which always stays, so that the sums are those that were cut. */
-static void test_cut_is_the_best_one(void **state)
-{
-	static scene s;
-	static double sum[MOST];
-	(void)state;
-	for (uint64_t seed = 0; seed < 5; seed++) {
-		cop_polytope_split_settings settings = quick().split;
-		cop_polytope_split split;
-		cop_rng rng;
-		settings.experts = 1;
-		cop_rng_init(&rng, seed, 0);
-		draw_ring(&s, 300, 0.3, 0.9, seed);
-		assert_int_equal(cop_polytope_split_fit(&settings, &s.rows, &rng, &split), COP_OK);
-		for (size_t i = 0; i < s.rows.n; i++)
-			sum[i] = cop_polytope_split_sum(&split, s.x + 3 * i);
-		assert_true(split.gain > 0.0 && fabs(split.gain - naive_gain(&s, sum, settings.least)) < 1e-6);
-		cop_polytope_split_fini(&split);
-	}
-}
-
 /* The drop of the variance by every cut, by its definition. */
 static double naive_drop(const scene *s, const double *sum, size_t least)
 {
@@ -104,24 +83,37 @@ static double naive_drop(const scene *s, const double *sum, size_t least)
 	return best;
 }
 
-static void test_cut_of_values_is_the_best_one(void **state)
+/* Of one expert, which always stays, so that the sums are those that were cut. */
+static void check_cuts(void (*draw)(scene *s, size_t n, double inner, double outer, uint64_t seed),
+        double (*best)(const scene *s, const double *sum, size_t least))
 {
 	static scene s;
 	static double sum[MOST];
-	(void)state;
 	for (uint64_t seed = 0; seed < 5; seed++) {
 		cop_polytope_split_settings settings = quick().split;
 		cop_polytope_split split;
 		cop_rng rng;
 		settings.experts = 1;
 		cop_rng_init(&rng, seed, 0);
-		draw_values(&s, 300, 0.3, 0.9, seed);
+		draw(&s, 300, 0.3, 0.9, seed);
 		assert_int_equal(cop_polytope_split_fit(&settings, &s.rows, &rng, &split), COP_OK);
 		for (size_t i = 0; i < s.rows.n; i++)
 			sum[i] = cop_polytope_split_sum(&split, s.x + 3 * i);
-		assert_true(split.gain > 0.0 && fabs(split.gain - naive_drop(&s, sum, settings.least)) < 1e-6);
+		assert_true(split.gain > 0.0 && fabs(split.gain - best(&s, sum, settings.least)) < 1e-6);
 		cop_polytope_split_fini(&split);
 	}
+}
+
+static void test_cut_is_the_best_one(void **state)
+{
+	(void)state;
+	check_cuts(draw_ring, naive_gain);
+}
+
+static void test_cut_of_values_is_the_best_one(void **state)
+{
+	(void)state;
+	check_cuts(draw_values, naive_drop);
 }
 
 static void test_no_facet_is_spare_and_what_goes_left_is_convex(void **state)
