@@ -392,16 +392,20 @@ static cop_err load_named(
 	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
 }
 
+/* The same of one that may be missing. */
+static cop_err load_optional(
+        cop_model *model, const cop_section_file *file, const char *name, uint32_t version, load_section *load)
+{
+	cop_model_section section;
+	bool missing = cop_section_file_find(file, name, 0, version, &section) == COP_ENOTFOUND;
+	return missing ? COP_OK : load_named(model, file, name, version, load);
+}
+
 /* After all else: a second learner is made like the first. */
 static cop_err load_shadow(cop_model *model, const cop_section_file *file)
 {
-	cop_model_section section;
 	cop_model_shadow_forget(model);
-	cop_err err = cop_section_file_find(file, "shadow", 0, SHADOW_VERSION, &section);
-	if (err == COP_OK)
-		err = load_named(model, file, "shadow", SHADOW_VERSION, cop_model_shadow_load);
-	else if (err == COP_ENOTFOUND)
-		err = COP_OK;
+	cop_err err = load_optional(model, file, "shadow", SHADOW_VERSION, cop_model_shadow_load);
 	if (err == COP_OK)
 		err = cop_model_explain_also(model, model->learner);
 	if (err == COP_OK && model->shadow.learner != NULL)
@@ -418,13 +422,8 @@ static cop_err load_apprentice_section(cop_model *model, cop_cursor *cursor)
 /* What waits is to be weighed yet, and was counted. */
 static cop_err load_apprentice(cop_model *model, const cop_section_file *file)
 {
-	cop_model_section section;
 	cop_apprentice_init(&model->apprentice);
-	cop_err err = cop_section_file_find(file, "apprentice", 0, APPRENTICE_VERSION, &section);
-	if (err == COP_OK)
-		err = load_named(model, file, "apprentice", APPRENTICE_VERSION, load_apprentice_section);
-	else if (err == COP_ENOTFOUND)
-		err = COP_OK;
+	cop_err err = load_optional(model, file, "apprentice", APPRENTICE_VERSION, load_apprentice_section);
 	const cop_apprentice *a = &model->apprentice;
 	bool room = cop_pending_observed(model->pending) <= a->observed - a->evidence.n;
 	return err == COP_OK && !room ? COP_EFORMAT : err;
@@ -440,13 +439,9 @@ static cop_err load_control_section(cop_model *model, cop_cursor *cursor)
 
 static cop_err load_control(cop_model *model, const cop_section_file *file)
 {
-	cop_model_section section;
 	cop_control_init(&model->control);
 	cop_constant_arms_clear(&model->constant);
-	cop_err err = cop_section_file_find(file, "control", 0, CONTROL_VERSION, &section);
-	if (err == COP_OK)
-		return load_named(model, file, "control", CONTROL_VERSION, load_control_section);
-	return err == COP_ENOTFOUND ? COP_OK : err;
+	return load_optional(model, file, "control", CONTROL_VERSION, load_control_section);
 }
 
 /* The saved state's size, for what is loaded next. */
@@ -494,12 +489,8 @@ static cop_err load_positions_section(cop_model *model, cop_cursor *cursor)
 
 static cop_err load_positions(cop_model *model, const cop_section_file *file)
 {
-	cop_model_section section;
 	cop_positions_fini(&model->positions);
-	cop_err err = cop_section_file_find(file, "positions", 0, POSITIONS_VERSION, &section);
-	if (err == COP_OK)
-		return load_named(model, file, "positions", POSITIONS_VERSION, load_positions_section);
-	return err == COP_ENOTFOUND ? COP_OK : err;
+	return load_optional(model, file, "positions", POSITIONS_VERSION, load_positions_section);
 }
 
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
