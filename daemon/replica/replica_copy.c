@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file_atomic.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_reader.h"
@@ -97,12 +98,7 @@ cop_err cop_replica_copy_take(cop_replica_copy *copy, const void *data, size_t l
 
 static cop_err sync_folder(const char *path, cop_diag *diag)
 {
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool synced = folder >= 0 && fsync(folder) == 0;
-	cop_err err = synced ? COP_OK : refused(path, "cannot be synced", diag);
-	if (folder >= 0)
-		(void)close(folder);
-	return err;
+	return cop_folder_sync(path) == COP_OK ? COP_OK : refused(path, "cannot be synced", diag);
 }
 
 /* The temporary file gets this name in this folder. */

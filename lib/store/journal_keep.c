@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/stream.h"
 #include "store/journal_walk.h"
@@ -22,13 +23,9 @@ static cop_err out_of_memory(const char *folder, cop_diag *diag)
 
 static cop_err sync_folder(const char *folder, cop_diag *diag)
 {
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return cop_journal_segment_refused(folder, "the folder cannot be opened", diag);
-	cop_err err =
-	        fsync(fd) == 0 ? COP_OK : cop_journal_segment_refused(folder, "the folder cannot be synced", diag);
-	(void)close(fd);
-	return err;
+	return cop_folder_sync(folder) == COP_OK
+	               ? COP_OK
+	               : cop_journal_segment_refused(folder, "the folder cannot be synced", diag);
 }
 
 /* To its first `tail->offset` bytes, on the disk. The size is compared first: what is named as a plain segment and

@@ -7,9 +7,7 @@
  * Meanwhile the daemon may remove what it no longer needs; then everything is taken anew, from a new checkpoint. */
 #include "backup.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,9 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/file_atomic.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "backup_files.h"
 #include "ctl_text.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_stat.h"
@@ -32,9 +30,6 @@
 
 #define ATTEMPTS    4
 #define MOST_MISSED 64 /* checkpoints of an attempt that the daemon removed before they were opened */
-#define FOLDER_MODE 0750
-#define FILE_MODE   0640
-#define CHUNK       ((size_t)1 << 20)
 #define CLOCK_SLACK 60 /* seconds that the state folder's file system may be behind the clock */
 
 typedef struct backup {
@@ -56,24 +51,6 @@ typedef struct backup {
 	/* Of the copy's journal. */
 	uint64_t segments, journal_bytes, last;
 } backup;
-
-static cop_err refused(const char *path, const char *what, cop_diag *diag)
-{
-	return cop_journal_segment_refused(path, what, diag);
-}
-
-static cop_err out_of_memory(cop_diag *diag)
-{
-	cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
-	return COP_ENOMEM;
-}
-
-static cop_err join(const char *folder, const char *name, char **out, cop_diag *diag)
-{
-	cop_mem_free(*out);
-	*out = cop_journal_path(folder, name);
-	return *out != NULL ? COP_OK : out_of_memory(diag);
-}
 
 /* ---- what the daemon reports ---- */
 
@@ -137,7 +114,8 @@ static cop_err ask_checkpoint(backup *b, cop_diag *diag)
 	if (err == COP_OK) {
 		cop_mem_free(b->state);
 		b->state = cop_mem_strdup(state);
-		err = b->state == NULL ? out_of_memory(diag) : join(b->state, COP_STATE_DIR_JOURNAL, &b->from, diag);
+		err = b->state == NULL ? cop_backup_files_no_memory(diag)
+		                       : cop_backup_files_join(b->state, COP_STATE_DIR_JOURNAL, &b->from, diag);
 	}
 	cop_json_free(reply);
 	if (err == COP_OK && access(b->state, R_OK | X_OK) != 0) {
@@ -204,7 +182,7 @@ static cop_err read_newest(backup *b, char **path, cop_diag *diag)
 	int missed = 0;
 	do {
 		cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, b->sequence, name);
-		err = join(b->state, name, path, diag);
+		err = cop_backup_files_join(b->state, name, path, diag);
 		if (err == COP_OK)
 			err = cop_checkpoint_read(*path, &b->body, diag);
 	} while (err == COP_ENOTFOUND && ++missed < MOST_MISSED && take_newer(b));
@@ -239,7 +217,7 @@ static cop_err write_checkpoint(const backup *b, cop_diag *diag)
 	cop_bytes copy;
 	cop_bytes_init(&copy);
 	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, b->sequence, name);
-	cop_err err = join(b->request->folder, name, &path, diag);
+	cop_err err = cop_backup_files_join(b->request->folder, name, &path, diag);
 	if (err == COP_OK)
 		err = cop_checkpoint_write(
 		        b->request->folder, COP_STATE_DIR_CHECKPOINT, b->sequence, b->body.data, b->body.length, diag);
@@ -254,255 +232,6 @@ static cop_err write_checkpoint(const backup *b, cop_diag *diag)
 	cop_mem_free(path);
 	cop_bytes_fini(&copy);
 	return err;
-}
-
-/* ---- files ---- */
-
-/* The first `length` bytes. COP_EEND: there are fewer. */
-static cop_err copy_bytes(int from, int to, uint64_t length, const char *source, const char *target, cop_diag *diag)
-{
-	uint8_t *chunk = cop_mem_alloc(CHUNK, 1);
-	cop_err err = chunk == NULL ? out_of_memory(diag) : COP_OK;
-	while (err == COP_OK && length > 0) {
-		ssize_t n = read(from, chunk, length < CHUNK ? (size_t)length : CHUNK);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			err = refused(source, "cannot be read", diag);
-		else if (n == 0)
-			err = COP_EEND;
-		else if (cop_file_write_all(to, chunk, (size_t)n) != COP_OK)
-			err = refused(target, "cannot be written", diag);
-		length -= n > 0 ? (uint64_t)n : 0;
-	}
-	cop_mem_free(chunk);
-	return err;
-}
-
-/* length UINT64_MAX: all of it. */
-static cop_err copy_file(const char *source, const char *target, uint64_t length, cop_diag *diag)
-{
-	int from = open(source, O_RDONLY | O_CLOEXEC);
-	if (from < 0)
-		return refused(source, "cannot be opened", diag);
-	int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-	cop_err err = COP_EIO;
-	if (to < 0) {
-		(void)refused(target, "cannot be made", diag);
-	} else {
-		err = copy_bytes(from, to, length, source, target, diag);
-		if (err == COP_EEND && length == UINT64_MAX)
-			err = COP_OK;
-		else if (err == COP_EEND)
-			cop_diag_of(diag, source, "is shorter than it was");
-		if (err == COP_OK && fsync(to) != 0)
-			err = refused(target, "cannot be synced", diag);
-		if (close(to) != 0 && err == COP_OK)
-			err = refused(target, "cannot be closed", diag);
-	}
-	(void)close(from);
-	return err;
-}
-
-static cop_err sync_folder(const char *path, cop_diag *diag)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cop_err err = fd >= 0 && fsync(fd) == 0 ? COP_OK : refused(path, "the folder cannot be synced", diag);
-	if (fd >= 0)
-		(void)close(fd);
-	return err;
-}
-
-static cop_err check_empty(const char *path, cop_diag *diag)
-{
-	DIR *folder = opendir(path);
-	if (folder == NULL)
-		return refused(path, "cannot be opened", diag);
-	bool empty = true;
-	for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
-		empty = empty && (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0);
-	(void)closedir(folder);
-	if (empty)
-		return COP_OK;
-	cop_diag_of(diag, path, "is not empty; expected a new or an empty folder");
-	return COP_EEXIST;
-}
-
-/* The folder's own entry. */
-static cop_err sync_parent(const char *path, cop_diag *diag)
-{
-	char *parent = NULL;
-	cop_err err = join(path, "..", &parent, diag);
-	if (err == COP_OK)
-		err = sync_folder(parent, diag);
-	cop_mem_free(parent);
-	return err;
-}
-
-static cop_err make_folder(backup *b, cop_diag *diag)
-{
-	const char *path = b->request->folder;
-	b->made = mkdir(path, FOLDER_MODE) == 0;
-	if (!b->made && errno != EEXIST)
-		return refused(path, "cannot be made", diag);
-	return b->made ? sync_parent(path, diag) : check_empty(path, diag);
-}
-
-/* ---- challengers ---- */
-
-static bool is_challenger(const char *name)
-{
-	size_t length = strlen(name);
-	return length > strlen(COP_STATE_DIR_ENDING) &&
-	       strcmp(name + length - strlen(COP_STATE_DIR_ENDING), COP_STATE_DIR_ENDING) == 0;
-}
-
-/* What the daemon has removed meanwhile it did not need. */
-static cop_err copy_challenger(const char *from, const char *to, const char *name, cop_diag *diag)
-{
-	char *source = NULL;
-	char *target = NULL;
-	cop_err err = join(from, name, &source, diag);
-	if (err == COP_OK)
-		err = join(to, name, &target, diag);
-	if (err == COP_OK)
-		err = copy_file(source, target, UINT64_MAX, diag);
-	cop_mem_free(source);
-	cop_mem_free(target);
-	return err == COP_ENOTFOUND ? COP_OK : err;
-}
-
-static cop_err copy_challengers_to(DIR *folder, const char *from, const char *to, cop_diag *diag)
-{
-	if (mkdir(to, FOLDER_MODE) != 0)
-		return refused(to, "cannot be made", diag);
-	cop_err err = COP_OK;
-	for (const struct dirent *entry; err == COP_OK && (entry = readdir(folder)) != NULL;)
-		if (is_challenger(entry->d_name))
-			err = copy_challenger(from, to, entry->d_name, diag);
-	return err == COP_OK ? sync_folder(to, diag) : err;
-}
-
-/* The journal's records may name them. */
-static cop_err copy_challengers(const backup *b, cop_diag *diag)
-{
-	char *from = NULL;
-	char *to = NULL;
-	cop_err err = join(b->state, COP_STATE_DIR_CHALLENGERS, &from, diag);
-	if (err == COP_OK)
-		err = join(b->request->folder, COP_STATE_DIR_CHALLENGERS, &to, diag);
-	DIR *folder = err == COP_OK ? opendir(from) : NULL;
-	if (folder != NULL)
-		err = copy_challengers_to(folder, from, to, diag);
-	else if (err == COP_OK && errno != ENOENT)
-		err = refused(from, "cannot be opened", diag);
-	if (folder != NULL)
-		(void)closedir(folder);
-	cop_mem_free(from);
-	cop_mem_free(to);
-	return err;
-}
-
-/* What was changed in the models live, if anything was. */
-static cop_err copy_live(const backup *b, cop_diag *diag)
-{
-	char *from = NULL;
-	char *to = NULL;
-	cop_err err = join(b->state, COP_STATE_DIR_LIVE, &from, diag);
-	if (err == COP_OK)
-		err = join(b->request->folder, COP_STATE_DIR_LIVE, &to, diag);
-	if (err == COP_OK && access(from, F_OK) == 0)
-		err = copy_file(from, to, UINT64_MAX, diag);
-	else if (err == COP_OK && errno != ENOENT)
-		err = refused(from, "cannot be opened", diag);
-	cop_mem_free(from);
-	cop_mem_free(to);
-	return err;
-}
-
-static void discard_live(const backup *b)
-{
-	char *path = NULL;
-	if (join(b->request->folder, COP_STATE_DIR_LIVE, &path, NULL) == COP_OK)
-		(void)unlink(path);
-	cop_mem_free(path);
-}
-
-/* Orders to forget somebody that are under way: whoever restores the copy carries them out. */
-static cop_err each_order(const backup *b, const char *of,
-        cop_err (*each)(const backup *b, const char *name, cop_diag *diag), cop_diag *diag)
-{
-	uint64_t *all;
-	size_t count;
-	char name[COP_CHECKPOINT_NAME_ROOM];
-	cop_err err = cop_checkpoint_list(of, COP_STATE_DIR_FORGET, &all, &count, diag);
-	if (err != COP_OK)
-		return err;
-	for (size_t i = 0; i < count && err == COP_OK; i++) {
-		cop_checkpoint_name(COP_STATE_DIR_FORGET, all[i], name);
-		err = each(b, name, diag);
-	}
-	cop_mem_free(all);
-	return err;
-}
-
-static cop_err copy_order(const backup *b, const char *name, cop_diag *diag)
-{
-	char *from = NULL, *to = NULL;
-	cop_err err = join(b->state, name, &from, diag);
-	if (err == COP_OK)
-		err = join(b->request->folder, name, &to, diag);
-	if (err == COP_OK && access(from, F_OK) == 0) /* else it was carried out meanwhile */
-		err = copy_file(from, to, UINT64_MAX, diag);
-	cop_mem_free(from);
-	cop_mem_free(to);
-	return err;
-}
-
-static cop_err discard_order(const backup *b, const char *name, cop_diag *diag)
-{
-	char *path = NULL;
-	cop_err err = join(b->request->folder, name, &path, diag);
-	if (err == COP_OK)
-		(void)unlink(path);
-	cop_mem_free(path);
-	return err;
-}
-
-static void discard_challengers(const backup *b)
-{
-	char *path = NULL;
-	DIR *folder = join(b->request->folder, COP_STATE_DIR_CHALLENGERS, &path, NULL) == COP_OK ? opendir(path) : NULL;
-	for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
-		if (is_challenger(entry->d_name))
-			(void)unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder != NULL) {
-		(void)closedir(folder);
-		(void)rmdir(path);
-	}
-	cop_mem_free(path);
-}
-
-/* Segments, challengers, live changes and orders are all that an attempt can have left: the folder was empty. */
-static void discard(const backup *b)
-{
-	discard_challengers(b);
-	discard_live(b);
-	(void)!each_order(b, b->request->folder, discard_order, NULL);
-	cop_journal_file *files;
-	size_t count;
-	if (cop_journal_list(b->journal, &files, &count, NULL) != COP_OK)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		char name[COP_JOURNAL_NAME_ROOM];
-		char *path = NULL;
-		cop_journal_name(files[i].base, files[i].compressed, name);
-		if (join(b->journal, name, &path, NULL) == COP_OK)
-			(void)unlink(path);
-		cop_mem_free(path);
-	}
-	cop_mem_free(files);
-	(void)rmdir(b->journal);
 }
 
 /* ---- the journal ---- */
@@ -530,20 +259,12 @@ static cop_err find_end(backup *b, const cop_journal_file *file, uint64_t *end, 
 static cop_err copy_segment(backup *b, const cop_journal_file *file, bool newest, cop_diag *diag)
 {
 	char name[COP_JOURNAL_NAME_ROOM];
-	char *source = NULL;
-	char *target = NULL;
 	uint64_t end = UINT64_MAX;
 	cop_journal_name(file->base, file->compressed, name);
 	cop_err err = newest && !file->compressed ? find_end(b, file, &end, diag) : COP_OK;
 	if (err == COP_OK)
-		err = join(b->from, name, &source, diag);
-	if (err == COP_OK)
-		err = join(b->journal, name, &target, diag);
-	if (err == COP_OK)
-		err = copy_file(source, target, end, diag);
+		err = cop_backup_files_copy(b->from, b->journal, name, end, diag);
 	b->again = err == COP_ENOTFOUND || err == COP_EEND;
-	cop_mem_free(source);
-	cop_mem_free(target);
 	return err;
 }
 
@@ -613,15 +334,32 @@ static cop_err verify(backup *b, cop_diag *diag)
 
 static cop_err copy_journal(backup *b, cop_diag *diag)
 {
-	if (mkdir(b->journal, FOLDER_MODE) != 0)
-		return refused(b->journal, "cannot be made", diag);
+	if (mkdir(b->journal, COP_BACKUP_FILES_MODE) != 0)
+		return cop_journal_segment_refused(b->journal, "cannot be made", diag);
 	cop_err err = copy_segments(b, diag);
 	if (err == COP_OK)
-		err = sync_folder(b->journal, diag);
+		err = cop_backup_files_sync(b->journal, diag);
 	return err == COP_OK ? verify(b, diag) : err;
 }
 
 /* ---- all of it ---- */
+
+/* Segments and parts are all that an attempt can have left: the folder was empty. */
+static void discard(const backup *b)
+{
+	cop_backup_files_discard_parts(b->request->folder);
+	cop_journal_file *files;
+	size_t count;
+	if (cop_journal_list(b->journal, &files, &count, NULL) != COP_OK)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		char name[COP_JOURNAL_NAME_ROOM];
+		cop_journal_name(files[i].base, files[i].compressed, name);
+		cop_backup_files_discard(b->journal, name);
+	}
+	cop_mem_free(files);
+	(void)rmdir(b->journal);
+}
 
 static cop_err attempt(backup *b, cop_diag *diag)
 {
@@ -634,11 +372,7 @@ static cop_err attempt(backup *b, cop_diag *diag)
 	if (err == COP_OK && b->has_journal)
 		err = copy_journal(b, diag);
 	if (err == COP_OK)
-		err = copy_challengers(b, diag);
-	if (err == COP_OK)
-		err = copy_live(b, diag);
-	if (err == COP_OK)
-		err = each_order(b, b->state, copy_order, diag);
+		err = cop_backup_files_copy_parts(b->state, b->request->folder, diag);
 	if (err == COP_OK)
 		err = write_checkpoint(b, diag);
 	if (err != COP_OK)
@@ -651,9 +385,9 @@ static cop_err copy(backup *b, cop_diag *diag)
 	const cop_backup_request *request = b->request;
 	cop_err err = cop_client_open_keyed(request->endpoint, &request->keys, request->timeout, &b->client, diag);
 	if (err == COP_OK)
-		err = join(request->folder, COP_STATE_DIR_JOURNAL, &b->journal, diag);
+		err = cop_backup_files_join(request->folder, COP_STATE_DIR_JOURNAL, &b->journal, diag);
 	if (err == COP_OK)
-		err = make_folder(b, diag);
+		err = cop_backup_files_make_folder(request->folder, &b->made, diag);
 	b->again = err == COP_OK;
 	for (int i = 0; i < ATTEMPTS && b->again; i++)
 		err = attempt(b, diag);
@@ -687,11 +421,11 @@ static cop_err print(const backup *b, double seconds, cop_diag *diag)
 	cop_json_writer *json;
 	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
 	if (err != COP_OK)
-		return out_of_memory(diag);
+		return cop_backup_files_no_memory(diag);
 	describe(b, seconds, json);
 	err = cop_json_writer_finish(json, &text, &length);
 	if (err != COP_OK)
-		(void)out_of_memory(diag);
+		err = cop_backup_files_no_memory(diag);
 	else if (b->request->json)
 		(void)puts(text);
 	else if ((err = cop_json_parse(text, length, &tree, diag)) == COP_OK)

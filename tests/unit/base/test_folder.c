@@ -64,6 +64,23 @@ static void test_make_makes_or_finds_the_folder_and_syncs_its_parent(void **stat
 	assert_int_equal(rmdir(inner), 0);
 }
 
+static void test_sync_is_of_the_folder_itself(void **state)
+{
+	(void)state;
+	cop_test_io_fail(COP_TEST_IO_SYNC, 0, false, 0);
+	assert_int_equal(cop_folder_sync(place), COP_OK);
+	assert_int_equal(cop_test_io_count(), 1);
+	cop_test_io_on_lost(note);
+	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, ENOSPC);
+	assert_int_equal(cop_folder_sync(place), COP_EIO);
+	assert_int_equal(errno, ENOSPC);
+	cop_test_io_on_lost(NULL);
+	assert_string_equal(synced, place);
+	cop_test_io_fail(0, 0, false, 0);
+	assert_int_equal(cop_folder_sync(inner), COP_EIO);
+	assert_int_equal(errno, ENOENT);
+}
+
 static void test_failures_have_their_reason_and_leave_nothing_open(void **state)
 {
 	(void)state;
@@ -87,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_make_makes_or_finds_the_folder_and_syncs_its_parent),
+		cmocka_unit_test(test_sync_is_of_the_folder_itself),
 		cmocka_unit_test(test_failures_have_their_reason_and_leave_nothing_open),
 	};
 	return cmocka_run_group_tests(tests, make_place, drop_place);
