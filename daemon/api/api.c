@@ -7,12 +7,9 @@
  * slot. */
 #include "daemon/api/api.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,6 +22,7 @@
 #include "daemon/api/api_gate.h"
 #include "daemon/api/api_link.h"
 #include "daemon/api/api_request.h"
+#include "daemon/api/api_respond.h"
 #include "daemon/api/api_tls.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/http_connections.h"
@@ -131,31 +129,6 @@ static api_slot *find_slot(const cop_api *api, uint64_t number)
 
 /* ---- answers ---- */
 
-static enum MHD_Result add_page_headers(struct MHD_Response *response, const cop_api_page_part *part)
-{
-	const char *const *pair = cop_api_page_headers;
-	enum MHD_Result result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, part->type);
-	if (result == MHD_YES)
-		result = MHD_add_response_header(response, "Content-Security-Policy", part->policy);
-	for (; pair[0] != NULL && result == MHD_YES; pair += 2)
-		result = MHD_add_response_header(response, pair[0], pair[1]);
-	return result;
-}
-
-static void put_peer(const api_slot *slot, char out[INET6_ADDRSTRLEN])
-{
-	const union MHD_ConnectionInfo *info =
-	        MHD_get_connection_info(slot->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	const struct sockaddr *address = info == NULL ? NULL : info->client_addr;
-	(void)snprintf(out, INET6_ADDRSTRLEN, "-");
-	if (address != NULL && address->sa_family == AF_INET)
-		(void)inet_ntop(
-		        AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr, out, INET6_ADDRSTRLEN);
-	else if (address != NULL && address->sa_family == AF_INET6)
-		(void)inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, out,
-		        INET6_ADDRSTRLEN);
-}
-
 /* What a token, or none, was refused is counted and logged, as it is of keys. */
 static void tell_refusal(cop_api *api, const api_slot *slot)
 {
@@ -174,7 +147,7 @@ static void tell_refusal(cop_api *api, const api_slot *slot)
 		if (r->status != refusals[i].status)
 			continue;
 		(void)atomic_fetch_add_explicit(counts[i], 1, memory_order_relaxed);
-		put_peer(slot, peer);
+		cop_api_respond_peer(slot->connection, peer);
 		cop_wire_text_clean(model, sizeof model, r->model, strlen(r->model));
 		cop_log_limited(api->log, &api->refusals, cop_clock_monotonic_us(), COP_LOG_WARNING, refusals[i].event,
 		        "name=%.64s peer=\"%s\" path=\"%s\" model=\"%s\" reason=\"%s\"",
@@ -185,32 +158,8 @@ static void tell_refusal(cop_api *api, const api_slot *slot)
 
 static enum MHD_Result respond(cop_api *api, api_slot *slot)
 {
-	cop_api_request *r = &slot->request;
-	/* The personalizer's clients read no other type. */
-	bool plain = r->status < 400 || r->personal;
-	struct MHD_Response *response =
-	        MHD_create_response_from_buffer(r->answer.length, r->answer.data, MHD_RESPMEM_MUST_COPY);
-	if (response == NULL)
-		return MHD_NO;
-	enum MHD_Result result = MHD_YES;
-	if (!r->stranger) /* who are told nothing */
-		result = MHD_add_response_header(response, MHD_HTTP_HEADER_SERVER, "coppiced/" COP_VERSION);
-	if (r->page != NULL && result == MHD_YES)
-		result = add_page_headers(response, r->page);
-	else if (r->answer.length > 0 && result == MHD_YES)
-		result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-		        plain ? "application/json" : "application/problem+json");
-	if (r->cookie[0] != '\0' && result == MHD_YES)
-		result = MHD_add_response_header(response, MHD_HTTP_HEADER_SET_COOKIE, r->cookie);
-	if (r->allow != NULL && result == MHD_YES)
-		result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
-	if (r->status == MHD_HTTP_UNAUTHORIZED && result == MHD_YES)
-		result = MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
-	if ((r->status == MHD_HTTP_SERVICE_UNAVAILABLE || r->status == MHD_HTTP_TOO_MANY_REQUESTS) && result == MHD_YES)
-		result = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-	if (result == MHD_YES)
-		result = MHD_queue_response(slot->connection, r->status, response);
-	MHD_destroy_response(response);
+	const cop_api_request *r = &slot->request;
+	enum MHD_Result result = cop_api_respond(slot->connection, r);
 	(void)atomic_fetch_add_explicit(&api->counts.requests[r->status / 100], 1, memory_order_relaxed);
 	if (r->status >= MHD_HTTP_UNAUTHORIZED && !r->crowded)
 		tell_refusal(api, slot);
