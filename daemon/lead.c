@@ -144,7 +144,8 @@ cop_err cop_lead_order(cop_server *server, const void *body, size_t length, cop_
 		return err;
 	if (server->durable.journal == NULL)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "lead: expected a journal (section journal)");
-	if (server->lead.draining || server->lead.ended)
+	const bool renews = o.has_epoch && o.epoch == cop_journaler_epoch(server->durable.journal); /* meanwhile, too */
+	if ((server->lead.draining && !renews) || server->lead.ended)
 		return cop_wire_fault_set(fault, COP_WIRE_BUSY, "lead: this instance hands over");
 	if (o.has_until && o.until <= cop_lead_now())
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "until: it is over, expected a time to come");

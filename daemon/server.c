@@ -332,7 +332,8 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 		handled += turn_link(server);
 		if (handled == 0)
 			wait_for_work(server);
-		else if (turn % ASIDES == 0 || cop_outbox_count(&server->serving.outbox) > 0)
+		else if (turn % ASIDES == 0 || server->durable.follows ||
+		         cop_outbox_count(&server->serving.outbox) > 0) /* somebody waits for a sync */
 			take_asides(server);
 		take_timers(server);
 		cop_lead_turn(server);

@@ -38,6 +38,7 @@ struct cop_journaler {
 	uint64_t count;        /* records in it */
 	uint64_t unsynced;     /* bytes written since the last sync that has ended */
 	uint64_t ticket_bytes; /* of them, those that the ticket covers which was given last */
+	bool eager;            /* what is written is synced at once, whatever `sync` says */
 	bool broken;
 	bool lost; /* what was to be recorded is in no record */
 	int wake;  /* eventfd: a ticket is done */
@@ -232,6 +233,8 @@ void cop_journaler_set_tap(cop_journaler *j, cop_journaler_tap *tap, void *conte
 
 void cop_journaler_set_held(cop_journaler *j, uint64_t sequence) { j->held = sequence > j->held ? sequence : j->held; }
 
+void cop_journaler_set_eager(cop_journaler *j, bool eager) { j->eager = eager; }
+
 bool cop_journaler_room(cop_journaler *j, size_t length)
 {
 	if (j->broken)
@@ -277,7 +280,7 @@ static bool write_batch(cop_journaler *j, cop_diag *diag)
 
 static bool wants_sync(const cop_journaler *j)
 {
-	return j->sync != COP_SYNC_NEVER &&
+	return (j->sync != COP_SYNC_NEVER || j->eager) &&
 	       cop_journal_writer_written(j->writer) != cop_journal_writer_durable(j->writer);
 }
 
@@ -290,7 +293,7 @@ static cop_err give_ticket(cop_journaler *j)
 	if (err != COP_OK)
 		return err;
 	j->state = READY;
-	j->due = j->sync == COP_SYNC_ALWAYS ? 0 : j->began + j->interval_ns;
+	j->due = j->sync == COP_SYNC_ALWAYS || j->eager ? 0 : j->began + j->interval_ns;
 	(void)pthread_cond_broadcast(&j->changed);
 	return COP_OK;
 }

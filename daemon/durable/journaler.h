@@ -76,6 +76,8 @@ typedef void cop_journaler_tap(void *context, const void *data, size_t length, u
 void cop_journaler_set_tap(cop_journaler *journaler, cop_journaler_tap *tap, void *context);
 /* Under `replica`: the last record that as many followers have as there must be. It never falls. */
 void cop_journaler_set_held(cop_journaler *journaler, uint64_t sequence);
+/* Whether what is written from now on is synced at once, whatever the configuration says. */
+void cop_journaler_set_eager(cop_journaler *journaler, bool eager);
 /* Appends `count` whole records, as another journal has them, of which the first has the next number. False: the journal is
  * broken, or memory short, and nothing was appended. room: whether append will not be short of memory. */
 bool cop_journaler_room(cop_journaler *journaler, size_t length);

@@ -1,5 +1,5 @@
 /* Times are fractions of the lease's seconds T: the lease is renewed every T/3, an etcd endpoint or the daemon has T/6 to
- * answer, a watcher looks every T/10, candidates wait T/6 for each other, and the daemon is told to end T/10 before the
+ * answer, a watcher looks every T/30, candidates wait T/12 for each other, and the daemon is told to end T/10 before the
  * lease does. */
 #include "daemon/lease/lease_run.h"
 
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define RENEW (1.0 / 3.0)
-#define LOOK  0.1
-#define MEET  (1.0 / 6.0)
+#define LOOK  (1.0 / 30.0)
+#define MEET  (1.0 / 12.0)
 #define SPARE 0.1
 #define YIELD 2.0 /* so long one that has more is waited for */
 
@@ -167,7 +167,7 @@ static double try_to_take(cop_lease_run *run)
 		return begin(run, revision);
 	if (err != COP_OK)
 		complain(run, "lease_etcd_away", &why);
-	return part(run, LOOK) / 4.0; /* whose it is, a look tells */
+	return part(run, LOOK); /* whose it is, a look tells */
 }
 
 static double stand_by(cop_lease_run *run)
@@ -242,7 +242,7 @@ static double lead(cop_lease_run *run)
 		if (err == COP_ENOTFOUND || over)
 			return lose(run, &why);
 		complain(run, "lease_etcd_away", &why);
-		return part(run, LOOK) / 4.0;
+		return part(run, LOOK);
 	}
 	err = order(run, &why);
 	if (err == COP_OK) {
@@ -261,30 +261,38 @@ static double wait_until_it_cannot_lead(cop_lease_run *run)
 {
 	cop_lease_daemon_state state;
 	cop_diag why;
-	bool follows = cop_lease_daemon_look(run->daemon, &state, &why) == COP_OK && !state.leads;
-	if (!follows && cop_lease_etcd_now() < run->told_until)
-		return part(run, LOOK) / 2.0;
+	if (cop_lease_etcd_now() < run->told_until &&
+	        (cop_lease_daemon_look(run->daemon, &state, &why) != COP_OK || state.leads))
+		return part(run, LOOK);
 	cop_log_line(run->log, COP_LOG_NOTICE, "lease_given_back", "epoch=%" PRIu64, run->epoch);
 	give_back(run);
 	run->complained = false;
 	return part(run, LOOK);
 }
 
-static double hand_over(cop_lease_run *run)
+/* Renews the lease where that is due; false: it cannot be kept. */
+static bool keeps(cop_lease_run *run)
 {
 	cop_diag why = { 0 };
 	cop_err err;
+	const double renewed = run->renewed;
+	return renew(run, &err, &why) && (run->renewed <= renewed || order(run, &why) == COP_OK);
+}
+
+static double hand_over(cop_lease_run *run)
+{
+	cop_diag why = { 0 };
 	bool late = cop_lease_etcd_now() > run->since + run->settings.hand_over;
 	cop_err handed = cop_lease_daemon_end_follow(run->hand_over, part(run, LOOK), &why);
-	if (handed != COP_EEND || late) {
-		if (handed != COP_OK)
-			complain(run, "lease_not_handed_over", &why);
-		else
-			run->told_until = 0.0; /* nothing leaves it any more */
-		enter(run, COP_LEASE_RUN_GIVING_BACK);
-	} else if (!renew(run, &err, &why) || (err = order(run, &why)) != COP_OK) {
-		enter(run, COP_LEASE_RUN_GIVING_BACK);
-	}
+	if (handed == COP_EEND && !late && keeps(run))
+		return 0.0;
+	if (handed == COP_EEND) /* it may have ended while it was asked for something else */
+		handed = cop_lease_daemon_end_follow(run->hand_over, 0.0, &why);
+	if (handed == COP_OK)
+		run->told_until = 0.0; /* nothing leaves it any more */
+	else
+		complain(run, "lease_not_handed_over", &why);
+	enter(run, COP_LEASE_RUN_GIVING_BACK);
 	return 0.0;
 }
 

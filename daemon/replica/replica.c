@@ -109,6 +109,15 @@ static void point(cop_replica *r)
 	r->leader.epoch = f->epoch;
 }
 
+/* Of whom others told that it leads. */
+static void hear(cop_replica *r, double now)
+{
+	cop_replica_follower_hear(&r->follower, r->leader.higher, now);
+	if (r->leader.named_epoch > 0)
+		cop_replica_follower_turn_to(&r->follower, r->leader.named_epoch, r->leader.named, now);
+	r->leader.named_epoch = 0;
+}
+
 bool cop_replica_receive(cop_replica *r, double now)
 {
 	if (!r->enabled)
@@ -117,7 +126,7 @@ bool cop_replica_receive(cop_replica *r, double now)
 		point(r);
 	cop_replica_leader_receive(&r->leader, now);
 	if (r->follower.follows)
-		cop_replica_follower_hear(&r->follower, r->leader.higher, now);
+		hear(r, now);
 	return cop_replica_follower_receive(&r->follower, now);
 }
 
@@ -127,7 +136,7 @@ bool cop_replica_send(cop_replica *r, double now)
 		return false;
 	cop_replica_follower_send(&r->follower, now);
 	if (r->leader.leads)
-		cop_replica_herald_turn(&r->herald, r->leader.epoch, now);
+		cop_replica_herald_turn(&r->herald, r->leader.epoch, r->leader.links, r->leader.requests, now);
 	return cop_replica_leader_send(&r->leader, now);
 }
 

@@ -65,6 +65,8 @@ void cop_replica_follower_end(cop_replica_follower *f)
 {
 	disconnect(f);
 	f->follows = false;
+	if (f->durable->journal != NULL)
+		cop_journaler_set_eager(f->durable->journal, false);
 }
 
 void cop_replica_follower_close(cop_replica_follower *f)
@@ -239,9 +241,28 @@ static void take_part(cop_replica_follower *f, const cop_replica_message *m, zmq
 	}
 }
 
+/* Which of the configuration's list has this link among its own, which are divided by spaces; the list's length: none. */
+static size_t find_place(const cop_replica_follower *f, const char *links)
+{
+	char endpoint[COP_CONFIG_ENDPOINT + 1];
+	const cop_config_list *of = &f->durable->config->replica_of;
+	for (size_t i = 0; i < of->count; i++) {
+		(void)cop_config_peer(of->items[i], endpoint);
+		const char *at = links;
+		const size_t length = strlen(endpoint);
+		while (*at != '\0') {
+			size_t one = strcspn(at, " ");
+			if (one == length && memcmp(at, endpoint, length) == 0)
+				return i;
+			at += one + strspn(at + one, " ");
+		}
+	}
+	return of->count;
+}
+
 static void refused(cop_replica_follower *f, const cop_replica_message *m, double now)
 {
-	char reason[200], leader[COP_CONFIG_ENDPOINT + 1], endpoint[COP_CONFIG_ENDPOINT + 1];
+	char reason[200], leader[COP_CONFIG_ENDPOINT + 1];
 	const cop_config_list *of = &f->durable->config->replica_of;
 	cop_replica_message_copy(m->reason, reason, sizeof reason);
 	cop_replica_message_copy(m->leader, leader, sizeof leader);
@@ -252,11 +273,9 @@ static void refused(cop_replica_follower *f, const cop_replica_message *m, doubl
 	if (again)
 		f->place += of->count - 1;
 	seek(f, now, again ? 0.0 : TRY_SECONDS);
-	for (size_t i = 0; i < of->count && leader[0] != '\0'; i++) {
-		(void)cop_config_peer(of->items[i], endpoint);
-		if (strcmp(endpoint, leader) == 0)
-			f->place = i;
-	}
+	size_t place = find_place(f, leader);
+	if (place < of->count)
+		f->place = place;
 }
 
 /* In line; it is the item's then. */
@@ -316,6 +335,18 @@ void cop_replica_follower_hear(cop_replica_follower *f, uint64_t epoch, double n
 		seek(f, now, 0.0);
 }
 
+void cop_replica_follower_turn_to(cop_replica_follower *f, uint64_t epoch, const char *links, double now)
+{
+	size_t place = find_place(f, links);
+	bool there = f->socket != NULL && f->place == place; /* its answer is under way */
+	if (epoch < f->epoch || f->state != COP_REPLICA_SEEKING || there ||
+	        place == f->durable->config->replica_of.count)
+		return;
+	disconnect(f);
+	f->place = place;
+	f->next_try = now;
+}
+
 /* ---- the turn ---- */
 
 static bool receive_some(cop_replica_follower *f, double now)
@@ -345,6 +376,7 @@ bool cop_replica_follower_receive(cop_replica_follower *f, double now)
 		join(f, now);
 	}
 	bool any = receive_some(f, now);
+	cop_journaler_set_eager(f->durable->journal, f->durable->config->replica_hold == COP_HOLD_DISK);
 	any |= cop_replica_apply_turn(f, now);
 	if (f->state == COP_REPLICA_SEEKING && f->first != NULL)
 		disconnect(f);

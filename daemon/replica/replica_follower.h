@@ -82,6 +82,8 @@ void cop_replica_follower_end(cop_replica_follower *follower);
 
 /* An epoch that another one told of: whoever leads in a lower one is left. */
 void cop_replica_follower_hear(cop_replica_follower *follower, uint64_t epoch, double now);
+/* The one that leads in that epoch has these links, divided by spaces: where it seeks, it joins there. */
+void cop_replica_follower_turn_to(cop_replica_follower *follower, uint64_t epoch, const char *links, double now);
 /* Takes what came, as much as a turn may; now: monotonic seconds. True: there was something. */
 bool cop_replica_follower_receive(cop_replica_follower *follower, double now);
 /* Once a turn, after what was put is written. */

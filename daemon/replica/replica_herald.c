@@ -1,5 +1,5 @@
-/* A `have` of nothing, in the epoch that leads: an instance of a lower one ends, one that follows a lower one seeks. What
- * they answer is of no use. */
+/* An instance that leads in a lower epoch ends by it, one that follows a lower one, or seeks, joins where it says. What they
+ * answer is of no use. */
 #include "daemon/replica/replica_herald.h"
 
 #define EVERY_SECONDS 1.0
@@ -35,9 +35,14 @@ static void tell(cop_replica_herald *h, size_t i)
 	(void)zmq_send(h->socket[i], h->head.data, h->head.length, ZMQ_DONTWAIT);
 }
 
-void cop_replica_herald_turn(cop_replica_herald *h, uint64_t epoch, double now)
+void cop_replica_herald_turn(cop_replica_herald *h, uint64_t epoch, const char *links, const char *requests, double now)
 {
-	const cop_replica_message m = { .kind = COP_REPLICA_HAVE, .epoch = epoch };
+	const cop_replica_message m = {
+		.kind = COP_REPLICA_LEADS,
+		.epoch = epoch,
+		.leader = cop_replica_message_text(links),
+		.requests = cop_replica_message_text(requests),
+	};
 	if (now < h->next)
 		return;
 	h->next = now + EVERY_SECONDS;

@@ -21,13 +21,13 @@
 #define LEAST_UNREAD  3    /* the disk gives nothing so often: only a checkpoint leads on */
 #define TAKEN         64   /* messages in a turn */
 
-static void list_requests(cop_replica_leader *l)
+static void list(const cop_config_list *endpoints, char out[COP_REPLICA_REQUESTS])
 {
-	const cop_config_list *list = &l->durable->config->requests;
 	size_t used = 0;
-	for (size_t i = 0; i < list->count && used < sizeof l->requests; i++)
+	out[0] = '\0';
+	for (size_t i = 0; i < endpoints->count && used < COP_REPLICA_REQUESTS; i++)
 		used += (size_t)snprintf(
-		        l->requests + used, sizeof l->requests - used, "%s%s", i == 0 ? "" : " ", list->items[i]);
+		        out + used, COP_REPLICA_REQUESTS - used, "%s%s", i == 0 ? "" : " ", endpoints->items[i]);
 }
 
 cop_err cop_replica_leader_open(cop_replica_leader *l, cop_diag *diag)
@@ -36,7 +36,8 @@ cop_err cop_replica_leader_open(cop_replica_leader *l, cop_diag *diag)
 	cop_bytes_init(&l->body);
 	cop_bytes_init(&l->work);
 	cop_replica_log_init(&l->log, 1, NEAR_BYTES);
-	list_requests(l);
+	list(&l->durable->config->requests, l->requests);
+	list(&l->durable->config->replica_listen, l->links);
 	if (l->durable->config->replica_listen.count == 0)
 		return COP_OK;
 	return cop_sockets_open_link(l->sockets, ZMQ_ROUTER, &l->durable->config->replica_listen, &l->socket, diag);
@@ -332,11 +333,14 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 		refuse(l, &stranger, fault.message);
 		return;
 	}
-	const bool tells = m.kind == COP_REPLICA_JOIN || m.kind == COP_REPLICA_HAVE;
+	const bool tells = m.kind == COP_REPLICA_JOIN || m.kind == COP_REPLICA_HAVE || m.kind == COP_REPLICA_LEADS;
 	if (tells && m.epoch > l->epoch && m.epoch > l->higher)
 		l->higher = m.epoch;
 	if (m.kind == COP_REPLICA_JOIN) {
 		join(l, &stranger, &m, now);
+	} else if (m.kind == COP_REPLICA_LEADS) {
+		l->named_epoch = m.epoch;
+		cop_replica_message_copy(m.leader, l->named, sizeof l->named);
 	} else if (peer == NULL) {
 		refuse(l, &stranger, "join first");
 	} else if (m.kind == COP_REPLICA_HAVE) {

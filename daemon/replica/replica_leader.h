@@ -62,7 +62,10 @@ typedef struct cop_replica_leader {
 	const char *kernel; /* kept */
 	cop_replica_log log;
 	cop_replica_peer peer[COP_CONFIG_FOLLOWERS];
-	char requests[COP_REPLICA_REQUESTS];        /* where requests are taken, divided by spaces */
+	char links[COP_REPLICA_REQUESTS];           /* where followers come, divided by spaces */
+	char requests[COP_REPLICA_REQUESTS];        /* the same of requests */
+	char named[COP_REPLICA_REQUESTS];           /* while another one leads: its links, as it said itself */
+	uint64_t named_epoch;                       /* in that epoch; 0: it did not since this was taken */
 	char leader[COP_CONFIG_ENDPOINT + 1];       /* while another one leads: its link, where it is known, */
 	char leader_requests[COP_REPLICA_REQUESTS]; /* and requests */
 	double next_beat;

@@ -20,7 +20,8 @@ static const struct {
 } keys[] = {
 	{ AT(version), WHOLE, BIT(JOIN) | BIT(WELCOME) },
 	{ AT(epoch), WHOLE,
-	        BIT(JOIN) | BIT(HAVE) | BIT(WELCOME) | BIT(RECORDS) | BIT(STATE) | BIT(BEAT) | BIT(REFUSED) },
+	        BIT(JOIN) | BIT(HAVE) | BIT(WELCOME) | BIT(RECORDS) | BIT(STATE) | BIT(BEAT) | BIT(REFUSED) |
+	                BIT(LEADS) },
 	{ AT(next), WHOLE, BIT(JOIN) | BIT(WELCOME) | BIT(BEAT) },
 	{ AT(last_epoch), WHOLE, BIT(JOIN) },
 	{ AT(last_crc), WHOLE, BIT(JOIN) },
@@ -42,13 +43,13 @@ static const struct {
 	{ AT(kernel), TEXT, BIT(JOIN) | BIT(WELCOME) },
 	{ AT(model), TEXT, BIT(ASK) | BIT(PART) },
 	{ AT(reason), TEXT, BIT(REFUSED) },
-	{ AT(leader), TEXT, BIT(REFUSED) },
-	{ AT(requests), TEXT, BIT(WELCOME) | BIT(BEAT) | BIT(REFUSED) },
+	{ AT(leader), TEXT, BIT(REFUSED) | BIT(LEADS) },
+	{ AT(requests), TEXT, BIT(WELCOME) | BIT(BEAT) | BIT(REFUSED) | BIT(LEADS) },
 };
 #define KEYS (sizeof keys / sizeof *keys)
 
 static const char *const kinds[COP_REPLICA_KINDS] = { "join", "have", "ask", "welcome", "records", "part", "state",
-	"beat", "refused" };
+	"beat", "refused", "leads" };
 
 const char *cop_replica_message_kind_text(cop_replica_kind kind)
 {

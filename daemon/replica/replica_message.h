@@ -23,6 +23,7 @@ typedef enum cop_replica_kind {
 	COP_REPLICA_STATE,   /* checksums of the state behind record `sequence` */
 	COP_REPLICA_BEAT,    /* it is there */
 	COP_REPLICA_REFUSED, /* and the reason */
+	COP_REPLICA_LEADS,   /* to all others, who may follow another one or lead: where its link and requests are */
 	COP_REPLICA_KINDS
 } cop_replica_kind;
 
@@ -47,7 +48,7 @@ typedef struct cop_replica_message {
 	uint64_t number, size, offset;
 	double time;
 	cop_replica_text name, program, kernel, model, reason;
-	cop_replica_text leader;   /* where the leader's link is, as it was told; "": not known */
+	cop_replica_text leader;   /* where the leader's link is, as it was told, divided by spaces; "": not known */
 	cop_replica_text requests; /* where the leader takes requests, divided by spaces */
 } cop_replica_message;
 

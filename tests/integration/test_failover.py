@@ -108,6 +108,8 @@ def test_order_by_coppice_ctl(daemon):
     assert '"epoch":9' in done.stdout.replace(" ", "") and '"until":' in done.stdout
     done = subprocess.run([*words, "follow", "--within", "0.1"], capture_output=True, text=True)
     assert done.returncode in (0, 1)
+    if done.returncode == 0:
+        a.wait(LED)
 
 
 # ---- the end of leading

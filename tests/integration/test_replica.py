@@ -112,6 +112,13 @@ def test_answers_wait_for_a_follower_that_has_their_records(daemon):
     leader.logged("event=replica_held")
 
 
+def test_follower_whose_disk_is_waited_for_syncs_at_once(daemon):
+    late = {"interval": "1min"}
+    leader = instance(daemon, "a", journal={"sync": "replica", **late}, hold="disk").start()
+    instance(daemon, "b", of=[leader], journal={"sync": "interval", **late}, hold="disk").start()
+    grow(leader.client())
+
+
 def test_answers_wait_for_the_followers_disk(daemon):
     leader = instance(daemon, "a", journal={"sync": "replica"}, hold="disk").start()
     follower = instance(daemon, "b", of=[leader]).start()

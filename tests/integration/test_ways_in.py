@@ -51,3 +51,15 @@ def test_what_if_is_measured_beside_a_start():
                           timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r" times the replay ", done.stdout)) == 6 and done.stdout.count("a start replays in") == 2
+
+
+def test_replicas_and_changes_of_who_leads_are_measured():
+    build = Path(program("COPPICED")).resolve().parents[1]
+    if not (build / "tests/bare_trips").exists():
+        pytest.skip("the build has no bare_trips")
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/replication/replication", build, "1", "100", "1"],
+                          capture_output=True, text=True, timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(re.findall(r" p50 +\d+\.\d us", done.stdout)) == 5 and done.stdout.count(" round trips") == 3
+    if shutil.which("etcd") is not None and (build / "daemon/coppice-lease").exists():
+        assert len(re.findall(r"\) s \(limit \d\)", done.stdout)) == 2
