@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/common/signals.h"
 #include "daemon/durable/healing.h"
+#include "daemon/follow_live.h"
 #include "daemon/forget_server.h"
 #include "daemon/lead.h"
 #include "daemon/model_change.h"
@@ -52,18 +53,9 @@ static void announce_admin(const cop_server *server)
 		        COP_CONFIG_IPC_PATH);
 }
 
-static cop_err reload_for_leader(void *context)
-{
-	cop_server *server = context;
-	cop_wire_fault fault;
-	cop_wire_seq none = { 0 };
-	cop_bytes_clear(&server->serving.reply);
-	return cop_reload(server, &none, &server->serving.reply, &fault);
-}
-
 static cop_err open_replica(cop_server *server, cop_diag *diag)
 {
-	const cop_replica_hooks hooks = { reload_for_leader, server };
+	const cop_replica_hooks hooks = cop_follow_live_hooks(server);
 	return cop_replica_open(&server->replica, &server->durable, &server->serving.sockets, &hooks, diag);
 }
 

@@ -224,29 +224,38 @@ static void path_of(const char *state_dir, char *path, size_t size)
 	(void)snprintf(path, size, "%s/" COP_STATE_DIR_LIVE, state_dir);
 }
 
-cop_err cop_live_read(const char *state_dir, cop_live_changes *out, cop_diag *diag)
+cop_err cop_live_parse(const void *text, size_t length, const char *source, cop_live_changes *out, cop_diag *diag)
 {
-	char path[4096];
-	cop_bytes text;
 	cop_json *root = NULL;
 	cop_diag why = { 0 };
-	path_of(state_dir, path, sizeof path);
 	*out = (cop_live_changes){ 0 };
-	cop_bytes_init(&text);
-	cop_err err = read_text(path, &text, diag);
-	if (err == COP_OK)
-		err = cop_json_parse((const char *)text.data, text.length, &root, &why);
+	cop_err err = length <= MOST_BYTES ? cop_json_parse(text, length, &root, &why) : COP_EFULL;
 	if (err == COP_OK)
 		err = read_all(root, out);
 	if (err == COP_EFORMAT || err == COP_EVERSION || err == COP_EFULL) {
-		cop_diag_at_line(diag, path, why.line,
+		cop_diag_at_line(diag, source, why.line,
 		        "not what coppiced wrote (%s); expected the live changes of its models, or no such file",
 		        why.message[0] != '\0' ? why.message : cop_err_text(err));
 		err = COP_EFORMAT;
 	}
 	if (err == COP_ENOMEM)
-		cop_diag_of(diag, path, "cannot be read: %s", cop_err_text(err));
+		cop_diag_of(diag, source, "cannot be read: %s", cop_err_text(err));
 	cop_json_free(root);
+	return err;
+}
+
+cop_err cop_live_read(const char *state_dir, cop_live_changes *out, cop_diag *diag)
+{
+	char path[4096];
+	cop_bytes text;
+	path_of(state_dir, path, sizeof path);
+	*out = (cop_live_changes){ 0 };
+	cop_bytes_init(&text);
+	cop_err err = read_text(path, &text, diag);
+	if (err == COP_ENOMEM)
+		cop_diag_of(diag, path, "cannot be read: %s", cop_err_text(err));
+	if (err == COP_OK)
+		err = cop_live_parse(text.data, text.length, path, out, diag);
 	cop_bytes_fini(&text);
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
@@ -290,24 +299,35 @@ static void write_all(cop_json_writer *json, const cop_live_changes *changes)
 	cop_json_end_object(json);
 }
 
-cop_err cop_live_write(const char *state_dir, const cop_live_changes *changes, cop_diag *diag)
+void cop_live_put_text(const cop_live_changes *changes, cop_bytes *out)
 {
-	char path[4096];
 	const char *text;
 	size_t length;
 	cop_json_writer *json = NULL;
-	path_of(state_dir, path, sizeof path);
 	cop_err err = cop_json_writer_new(COP_JSON_INDENTED, &json);
 	if (err == COP_OK) {
 		write_all(json, changes);
 		err = cop_json_writer_finish(json, &text, &length);
 	}
-	if (err == COP_OK && length > MOST_BYTES)
-		err = COP_EFULL;
 	if (err == COP_OK)
-		err = cop_file_atomic_save(path, text, length, diag);
+		cop_bytes_put(out, text, length);
+	else
+		out->err = err;
+	cop_json_writer_free(json);
+}
+
+cop_err cop_live_write(const char *state_dir, const cop_live_changes *changes, cop_diag *diag)
+{
+	char path[4096];
+	cop_bytes text;
+	path_of(state_dir, path, sizeof path);
+	cop_bytes_init(&text);
+	cop_live_put_text(changes, &text);
+	cop_err err = text.err == COP_OK && text.length > MOST_BYTES ? COP_EFULL : text.err;
+	if (err == COP_OK)
+		err = cop_file_atomic_save(path, text.data, text.length, diag);
 	else
 		cop_diag_of(diag, path, "%s", cop_err_text(err));
-	cop_json_writer_free(json);
+	cop_bytes_fini(&text);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 
 #define COP_LIVE_NAME_MAX 64       /* bytes of a model's stored name too */
@@ -65,6 +66,12 @@ void cop_live_values_clear(cop_live_values *values);
 
 /* Copies into *out, which is freed with cop_live_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_live_copy(const cop_live_changes *changes, cop_live_changes *out);
+
+/* All of it as the file has it. Failure: out->err. */
+void cop_live_put_text(const cop_live_changes *changes, cop_bytes *out);
+/* The same back; source: a name for *diag. Free *out, also on error. COP_EFORMAT, COP_ENOMEM, with *diag. */
+COP_CHECK cop_err cop_live_parse(
+        const void *text, size_t length, const char *source, cop_live_changes *out, cop_diag *diag);
 
 /* What stands in the state folder: nothing where there is no file. Free *out, also on error. COP_EIO, COP_EFORMAT with
  * the file in *diag, COP_ENOMEM. */

@@ -37,7 +37,7 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
 	if (err == COP_OK)
 		err = cop_state_mark_read(&file, &is);
-	*mark = (cop_checkpoint_mark){ is.time, is.journal_next, is.journal_base };
+	*mark = (cop_checkpoint_mark){ is.time, is.journal_next, is.journal_base, is.epoch };
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
 
@@ -251,7 +251,13 @@ static void serialise(cop_checkpoint *checkpoint, const cop_model_table *set)
 	cop_bytes_put_f64(body, checkpoint->body_mark.time);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_next);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_base);
+	cop_bytes_put_u64(body, checkpoint->body_mark.epoch);
 	cop_section_file_end_section(body, section);
+	if (checkpoint->live != NULL) {
+		section = cop_section_file_begin_section(body, COP_STATE_DIR_LIVE_PART, COP_STATE_DIR_LIVE_VERSION);
+		cop_live_put_text(checkpoint->live, body);
+		cop_section_file_end_section(body, section);
+	}
 	cop_model_table_save(set, body);
 	cop_section_file_end(body, file);
 }

@@ -2,7 +2,8 @@
  *
  * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); the newest
  * `keep` stay. Section "daemon" has the event time, the journal's next sequence number (the state is that of all
- * records before it) and the base of the segment being written. Then a section "model" for each model. State is
+ * records before it), the base of the segment being written and its epoch. In a group of replicas a section "live" has
+ * what was changed live. Then a section "model" for each model. State is
  * serialised on the loop's thread, which makes all calls; the file is written by a thread of its own. */
 #ifndef COP_DAEMON_DURABLE_CHECKPOINT_H
 #define COP_DAEMON_DURABLE_CHECKPOINT_H
@@ -20,12 +21,14 @@ typedef struct cop_checkpoint_mark {
 	double time;           /* event time, unix seconds */
 	uint64_t journal_next; /* first journal record that is not in it; 0: from the time before there was a journal */
 	uint64_t journal_base; /* first record of the segment that was being written; 0: not known */
+	uint64_t epoch;        /* of the journal */
 } cop_checkpoint_mark;
 
 typedef struct cop_checkpoint {
-	const char *folder; /* kept */
-	uint64_t sequence;  /* of the newest written or restored; 0: none */
-	uint64_t highest;   /* of all files met, damaged ones included */
+	const char *folder;           /* kept */
+	const cop_live_changes *live; /* kept; that go along; NULL: none do */
+	uint64_t sequence;            /* of the newest written or restored; 0: none */
+	uint64_t highest;             /* of all files met, damaged ones included */
 	uint64_t written, failed;
 	uint64_t bytes; /* of the newest */
 	double seconds; /* the newest took */

@@ -18,6 +18,7 @@ void cop_durability_init(cop_durability *durable, cop_config *config, cop_log *l
 		.config = config, .log = log, .time = cop_clock_real(), .follows = cop_config_follows(config)
 	};
 	cop_checkpoint_init(&durable->checkpoint, config->state_dir);
+	durable->checkpoint.live = config->replica_given ? &config->live : NULL;
 	cop_state_lock_init(&durable->lock, config->state_dir);
 }
 
@@ -33,10 +34,10 @@ void cop_durability_record_apart(cop_durability *durable, bool all, const char *
 		cop_journaler_set_models(durable->journal, durable->config);
 		return;
 	}
-	cop_bytes text;
-	cop_bytes models;
+	cop_bytes text, models, live;
 	cop_bytes_init(&text);
 	cop_bytes_init(&models);
+	cop_bytes_init(&live);
 	cop_config_print(durable->config, &text);
 	size_t left_out = cop_model_set_put(durable->config, &notes, &models);
 	cop_wire_record record = {
@@ -46,13 +47,19 @@ void cop_durability_record_apart(cop_durability *durable, bool all, const char *
 		.models = models.data,
 		.models_length = models.length,
 	};
-	if (text.err == COP_OK && models.err == COP_OK)
+	if (durable->config->replica_given && durable->config->live.count > 0) { /* followers change theirs by it */
+		cop_live_put_text(&durable->config->live, &live);
+		record.live = (const char *)live.data;
+		record.live_length = live.length;
+	}
+	if (text.err == COP_OK && models.err == COP_OK && live.err == COP_OK)
 		(void)cop_journaler_put(durable->journal, COP_WIRE_RECORD_CONFIG, &record);
 	if (left_out > 0 && models.err == COP_OK)
 		cop_log_line(durable->log, COP_LOG_WARNING, "journal_models", "left_out=%zu", left_out);
 	cop_journaler_set_models(durable->journal, durable->config);
 	cop_bytes_fini(&text);
 	cop_bytes_fini(&models);
+	cop_bytes_fini(&live);
 }
 
 void cop_durability_record_config(cop_durability *durable) { cop_durability_record_apart(durable, false, NULL); }
@@ -128,6 +135,8 @@ static cop_checkpoint_mark mark_of(const cop_durability *durable)
 		.time = durable->time,
 		.journal_next = durable->journal != NULL ? cop_journaler_next(durable->journal) : durable->journal_end,
 		.journal_base = durable->journal != NULL ? cop_journaler_base(durable->journal) : 0,
+		.epoch = durable->journal != NULL ? cop_journaler_epoch(durable->journal)
+		                                  : durable->checkpoint.mark.epoch,
 	};
 }
 
@@ -205,6 +214,9 @@ static cop_err begin_journal(cop_durability *durable, const char *folder, uint64
 	if (!durable->config->journal_enabled)
 		return COP_OK;
 	cop_err err = cop_journaler_open(folder, durable->config, next, &durable->journal, &why);
+	const uint64_t epoch = durable->checkpoint.mark.epoch; /* where the journal is gone, it goes on from there */
+	if (err == COP_OK && !cop_journaler_broken(durable->journal) && epoch > cop_journaler_epoch(durable->journal))
+		err = cop_journaler_begin_epoch(durable->journal, epoch, &why);
 	if (err == COP_OK && cop_journaler_broken(durable->journal))
 		cop_healing_broke(durable, &why);
 	else if (err != COP_OK)

@@ -67,15 +67,42 @@ static verdict want_checkpoint(cop_replica_follower *f, const char *reason)
 	return WAITS;
 }
 
+/* What the leader changed live is changed here, too, behind the records before it. False: it cannot be, yet. */
+static bool change_live(cop_replica_follower *f, const cop_wire_record *record)
+{
+	static const cop_live_changes none;
+	const cop_live_changes *mine = &f->durable->config->live;
+	char why[200];
+	cop_replica_text live = { record->live, record->live_length };
+	if (record->live == NULL && mine->count == 0)
+		return true;
+	cop_bytes_clear(&f->work);
+	cop_bytes_clear(&f->body);
+	cop_live_put_text(mine, &f->work);
+	if (record->live == NULL) {
+		cop_live_put_text(&none, &f->body);
+		live = (cop_replica_text){ (const char *)f->body.data, f->body.length };
+	}
+	if (f->work.err == COP_OK && f->work.length == live.length && memcmp(f->work.data, live.text, live.length) == 0)
+		return true;
+	if (f->hooks.change(f->hooks.context, live, true, why, sizeof why) == COP_OK)
+		return true;
+	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, "replica_models_differ", why);
+	return false;
+}
+
 /* The models that this instance serves must be those that are served from here on. */
 static verdict check_config(cop_replica_follower *f, const cop_journal_record *raw)
 {
 	cop_wire_record record;
 	char why[160], reason[256];
+	const bool read = decode(raw, &record);
+	if (read && !change_live(f, &record))
+		return WAITS;
 	for (size_t i = 0; i < f->durable->models.count; i++)
 		if (cop_recovery_parts(f->durable->models.items[i], raw, !f->last_known))
 			return want_checkpoint(f, "the leader's models are not what its records lead to");
-	if (!decode(raw, &record) || record.models == NULL)
+	if (!read || record.models == NULL)
 		return TAKES; /* applying it tells what is wrong */
 	const cop_config *config = f->durable->config;
 	if (cop_replica_models_fit(config, record.models, record.models_length, why, sizeof why))

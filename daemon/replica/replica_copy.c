@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_reader.h"
+#include "store/section_file.h"
 #include "store/state_dir.h"
 
 #define TEMPORARY COP_STATE_DIR_REPLICA ".tmp"
@@ -197,6 +198,26 @@ static cop_err move_aside(const cop_replica_copy *copy, char *to, size_t room, c
 	}
 	(void)closedir(folder);
 	return err;
+}
+
+cop_err cop_replica_copy_live(cop_replica_copy *copy, cop_bytes *out, cop_diag *diag)
+{
+	char path[PATH];
+	cop_bytes body;
+	cop_section_file file;
+	cop_model_section section;
+	cop_bytes_init(&body);
+	cop_bytes_clear(out);
+	temporary(copy, path);
+	cop_err err = cop_checkpoint_read(path, &body, diag);
+	if (err == COP_OK)
+		err = cop_section_file_open(&file, body.data, body.length, path, diag);
+	if (err == COP_OK)
+		err = cop_section_file_find(&file, COP_STATE_DIR_LIVE_PART, 0, COP_STATE_DIR_LIVE_VERSION, &section);
+	if (err == COP_OK)
+		cop_bytes_put(out, section.data, section.length);
+	cop_bytes_fini(&body);
+	return err == COP_OK ? out->err : err;
 }
 
 cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, cop_diag *diag)

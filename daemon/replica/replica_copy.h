@@ -26,6 +26,9 @@ COP_CHECK cop_err cop_replica_copy_begin(cop_replica_copy *copy, const char *mod
 COP_CHECK cop_err cop_replica_copy_take(
         cop_replica_copy *copy, const void *data, size_t length, uint64_t size, cop_diag *diag);
 
+/* The live changes of the checkpoint that is whole. COP_ENOTFOUND: it has none. COP_EIO, COP_EFORMAT, COP_ENOMEM, with
+ * *diag. */
+COP_CHECK cop_err cop_replica_copy_live(cop_replica_copy *copy, cop_bytes *out, cop_diag *diag);
 /* The challenger that is whole goes where challengers are. COP_EIO. */
 COP_CHECK cop_err cop_replica_copy_place_challenger(cop_replica_copy *copy, cop_diag *diag);
 /* The checkpoint that is whole waits for a start, which settles it. COP_EIO. */

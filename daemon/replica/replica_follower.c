@@ -150,6 +150,17 @@ static void ask(cop_replica_follower *f, double now)
 
 /* ---- what a leader says ---- */
 
+/* Whether this instance serves what the leader does, or will when it has come to its live changes. */
+static bool serves(cop_replica_follower *f, const cop_replica_message *m, zmq_msg_t *models, char *why, size_t room)
+{
+	const cop_replica_text set = { zmq_msg_data(models), zmq_msg_size(models) };
+	if (cop_replica_models_fit(f->durable->config, set.text, set.length, why, room))
+		return true;
+	return (f->hooks.reload(f->hooks.context) == COP_OK &&
+	               cop_replica_models_fit(f->durable->config, set.text, set.length, why, room)) ||
+	       f->hooks.fits(f->hooks.context, m->live, &set, why, room);
+}
+
 static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_msg_t *models, double now)
 {
 	char why[200], kernel[32];
@@ -157,10 +168,7 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	cop_replica_message_copy(m->name, f->leader, sizeof f->leader);
 	if (f->state != COP_REPLICA_SEEKING && f->state != COP_REPLICA_FOLLOWING)
 		return;
-	if (!cop_replica_models_fit(f->durable->config, zmq_msg_data(models), zmq_msg_size(models), why, sizeof why) &&
-	        (f->hooks.reload(f->hooks.context) != COP_OK ||
-	                !cop_replica_models_fit(
-	                        f->durable->config, zmq_msg_data(models), zmq_msg_size(models), why, sizeof why))) {
+	if (!serves(f, m, models, why, sizeof why)) {
 		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_models_differ", why);
 		seek(f, now, PAUSE_SECONDS);
 		return;
@@ -189,6 +197,19 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	ask(f, now);
 }
 
+/* Of the checkpoint that is whole; before it is kept, so that a start has both. */
+static cop_err keep_live(cop_replica_follower *f, cop_diag *diag)
+{
+	char why[200];
+	cop_err err = cop_replica_copy_live(&f->copy, &f->work, diag);
+	if (err == COP_ENOTFOUND)
+		return COP_OK;
+	const cop_replica_text live = { (const char *)f->work.data, f->work.length };
+	if (err == COP_OK && (err = f->hooks.change(f->hooks.context, live, false, why, sizeof why)) != COP_OK)
+		cop_diag_message(diag, "%s", why);
+	return err;
+}
+
 static void whole(cop_replica_follower *f)
 {
 	cop_diag why = { 0 };
@@ -200,7 +221,7 @@ static void whole(cop_replica_follower *f)
 		f->next_look = 0.0;
 		return;
 	}
-	if (cop_replica_copy_keep_checkpoint(&f->copy, &why) == COP_OK)
+	if (keep_live(f, &why) == COP_OK && cop_replica_copy_keep_checkpoint(&f->copy, &why) == COP_OK)
 		f->again = true;
 	else
 		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_copy_failed", why.message);

@@ -96,6 +96,8 @@ static void refuse(cop_replica_leader *l, const cop_replica_peer *peer, const ch
 /* next 0: a checkpoint first. */
 static void welcome(cop_replica_leader *l, cop_replica_peer *peer, uint64_t next)
 {
+	cop_bytes_clear(&l->work);
+	cop_live_put_text(&l->durable->config->live, &l->work);
 	const cop_replica_message m = {
 		.kind = COP_REPLICA_WELCOME,
 		.version = COP_REPLICA_VERSION,
@@ -105,6 +107,7 @@ static void welcome(cop_replica_leader *l, cop_replica_peer *peer, uint64_t next
 		.name = cop_replica_message_text(l->name),
 		.program = cop_replica_message_text(COP_VERSION),
 		.kernel = cop_replica_message_text(l->kernel),
+		.live = { (const char *)l->work.data, l->work.length },
 		.requests = cop_replica_message_text(l->requests),
 	};
 	peer->stage = next == 0 ? COP_REPLICA_COPYING : COP_REPLICA_STREAMING;

@@ -44,6 +44,7 @@ static const struct {
 	{ AT(model), TEXT, BIT(ASK) | BIT(PART) },
 	{ AT(reason), TEXT, BIT(REFUSED) },
 	{ AT(leader), TEXT, BIT(REFUSED) | BIT(LEADS) },
+	{ AT(live), TEXT, BIT(WELCOME) },
 	{ AT(requests), TEXT, BIT(WELCOME) | BIT(BEAT) | BIT(REFUSED) | BIT(LEADS) },
 };
 #define KEYS (sizeof keys / sizeof *keys)

@@ -49,6 +49,7 @@ typedef struct cop_replica_message {
 	double time;
 	cop_replica_text name, program, kernel, model, reason;
 	cop_replica_text leader;   /* where the leader's link is, as it was told, divided by spaces; "": not known */
+	cop_replica_text live;     /* of a welcome: what was changed live (daemon/config/live.h) */
 	cop_replica_text requests; /* where the leader takes requests, divided by spaces */
 } cop_replica_message;
 

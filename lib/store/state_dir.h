@@ -26,6 +26,8 @@
 #define COP_STATE_DIR_CHALLENGER   "refit." /* before the model's name, in a challenger's prefix */
 #define COP_STATE_DIR_MARK         "daemon"
 #define COP_STATE_DIR_MARK_VERSION 1
+#define COP_STATE_DIR_LIVE_PART    "live" /* a checkpoint's section of live changes, as in COP_STATE_DIR_LIVE */
+#define COP_STATE_DIR_LIVE_VERSION 1
 #define COP_STATE_DIR_MODEL        "model" /* a checkpoint's sections of models: the name, then a model file */
 
 #endif

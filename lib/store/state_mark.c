@@ -1,4 +1,4 @@
-/* Three numbers, little-endian, in the order of the struct. */
+/* Four numbers, little-endian, in the order of the struct; the epoch may be missing. */
 #include "store/state_mark.h"
 
 #include "store/state_dir.h"
@@ -15,5 +15,7 @@ cop_err cop_state_mark_read(const cop_section_file *file, cop_state_mark *out)
 	out->time = cop_cursor_f64(&cursor);
 	out->journal_next = cop_cursor_u64(&cursor);
 	out->journal_base = cop_cursor_u64(&cursor);
+	if (cop_cursor_left(&cursor) > 0)
+		out->epoch = cop_cursor_u64(&cursor);
 	return cursor.err;
 }

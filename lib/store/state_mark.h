@@ -8,6 +8,7 @@ typedef struct cop_state_mark {
 	double time;           /* event time, unix seconds */
 	uint64_t journal_next; /* first journal record that is not in it; 0: from the time before there was a journal */
 	uint64_t journal_base; /* first record of the segment that was being written; 0: not known */
+	uint64_t epoch;        /* of the journal (store/journal_segment.h) */
 } cop_state_mark;
 
 /* COP_ENOTFOUND: the file has none; *out is zero. COP_EVERSION, COP_EFORMAT. */

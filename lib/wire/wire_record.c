@@ -36,11 +36,12 @@ enum {
 	UNIT,
 	NAMED,
 	FROM,
+	LIVE,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from", "live" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -219,6 +220,8 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 			cop_wire_put_text(bytes, "models");
 			cop_wire_put_binary(bytes, r->models, r->models_length);
 		}
+		if (r->live != NULL)
+			cop_wire_put_key_string(bytes, "live", r->live, r->live_length);
 	}
 	if (r->settled.count > 0 || type == COP_WIRE_RECORD_EXPIRY) {
 		cop_wire_put_text(bytes, "s");
@@ -406,6 +409,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, cop_wire_named_read(cursor, &out->named), names[which]);
 	case TEXT:
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
+	case LIVE:
+		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->live, &out->live_length), names[which]);
 	case SPLIT:
 		return bad(keys->fault, read_split(cursor, out), names[which]);
 	case MODELS:

@@ -95,6 +95,8 @@ typedef struct cop_wire_record {
 	size_t text_length;
 	const uint8_t *models; /* configuration: its models (wire/wire_models.h); borrowed; NULL: not told */
 	size_t models_length;
+	const char *live; /* configuration: what was changed live, over its file; borrowed; NULL: nothing */
+	size_t live_length;
 } cop_wire_record;
 
 /* Appends the body for a record of that type; failure is in bytes->err. */

@@ -101,6 +101,16 @@ def test_follower_that_is_told_to_lead_begins_an_epoch(daemon):
     assert list(epochs(a)) == list(epochs(b)) == [1]
 
 
+def test_epoch_does_not_fall_when_the_journal_is_gone(daemon):
+    one = daemon()
+    lead(one, epoch=7)
+    learn(one.client(), "one", 3)
+    one.stop()
+    shutil.rmtree(one.state / "journal")
+    one.start()
+    assert lead(one)["epoch"] == 7 and list(epochs(one)) == [7]
+
+
 def test_order_by_coppice_ctl(daemon):
     a, _ = group(daemon, "a", "b")
     words = [program("COPPICE"), "ctl", "--endpoint", a.ipc("admin"), "--json"]

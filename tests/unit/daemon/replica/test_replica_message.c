@@ -30,6 +30,7 @@ static cop_replica_message full(cop_replica_kind kind)
 		.kernel = cop_replica_message_text("plain"),
 		.model = cop_replica_message_text(""),
 		.reason = cop_replica_message_text("why"),
+		.live = cop_replica_message_text("{}"),
 		.leader = cop_replica_message_text("tcp://l"),
 		.requests = cop_replica_message_text("tcp://r ipc://r") };
 }
