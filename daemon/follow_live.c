@@ -78,8 +78,8 @@ static cop_err change(void *context, cop_replica_text text, bool serves, char *w
 			cop_diag_message(&diag, "%s", cop_err_text(err));
 		if (err != COP_OK)
 			cop_diag_text(&diag, why, room);
-		cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "replica_live",
-		        "models=%zu result=%s", live.count, err == COP_OK ? "ok" : "refused");
+		else
+			cop_log_line(server->log, COP_LOG_NOTICE, "replica_live", "models=%zu", live.count);
 	}
 	cop_config_free(next);
 	cop_live_free(&live);
