@@ -50,7 +50,8 @@ static cfg_t *parse(const char *path, FILE *errors)
 		CFG_STR("user", "", CFGF_NONE), CFG_STR("password", "", CFGF_NONE), CFG_STR("topic", "", CFGF_NONE),
 		CFG_INT("partitions", 1, CFGF_NONE), CFG_STR("kind", "contexts", CFGF_NONE),
 		CFG_STR("model", "", CFGF_NONE), CFG_STR("actions", "", CFGF_NONE),
-		CFG_INT("actions_max", 1000000, CFGF_NONE), CFG_STR("format", "json", CFGF_NONE),
+		CFG_INT("actions_max", 1000000, CFGF_NONE), CFG_STR("dead", "", CFGF_NONE),
+		CFG_STR("group", "", CFGF_NONE), CFG_STR("format", "json", CFGF_NONE),
 		CFG_STR("start", "oldest", CFGF_NONE), CFG_INT("batch", 64, CFGF_NONE),
 		CFG_STR_LIST("options", "{}", CFGF_NONE), CFG_END() };
 	cfg_opt_t log[] = { CFG_STR("facility", "daemon", CFGF_NONE), CFG_STR("level", "info", CFGF_NONE), CFG_END() };
@@ -110,6 +111,32 @@ static void judge_engine(judging *j, cfg_t *cfg, cop_bridge_stream *out)
 	complain(j, "engine: '%s' given, expected one that was built in: %s", engine, known);
 }
 
+/* The group coppice-NAME holds the hints, which a group with members would refuse. */
+static void judge_group(judging *j, cfg_t *cfg, cop_bridge_stream *out)
+{
+	char hints[COP_BROKER_TEXT];
+	out->group = cfg_getstr(cfg, "group");
+	(void)snprintf(hints, sizeof hints, "coppice-%.200s", out->name);
+	if (strlen(out->group) >= COP_BROKER_TEXT - 16 || strcmp(out->group, hints) == 0)
+		complain(j, "group: expected a name of at most %d bytes other than %s", COP_BROKER_TEXT - 17, hints);
+	if (out->group[0] != '\0' && out->class != NULL && out->class->group == NULL)
+		complain(j, "group: expected none, for %s shares out no partitions", out->class->name);
+}
+
+/* A bridge that read what it writes would go in a circle. */
+static void judge_names(judging *j, const cop_bridge_stream *out)
+{
+	const struct {
+		const char *option, *is;
+	} names[] = { { "actions", out->actions }, { "dead", out->dead } };
+	for (size_t i = 0; i < 2; i++) {
+		if (strlen(names[i].is) >= COP_BROKER_TEXT - 16)
+			complain(j, "%s: expected a text of at most %d bytes", names[i].option, COP_BROKER_TEXT - 17);
+		if (names[i].is[0] != '\0' && strcmp(names[i].is, out->topic) == 0)
+			complain(j, "%s: '%s' given, expected another than topic", names[i].option, names[i].is);
+	}
+}
+
 static void judge_stream(judging *j, cfg_t *cfg, cop_bridge_stream *out)
 {
 	*out = (cop_bridge_stream){ .name = cfg_title(cfg) };
@@ -123,6 +150,9 @@ static void judge_stream(judging *j, cfg_t *cfg, cop_bridge_stream *out)
 	out->user = cfg_getstr(cfg, "user");
 	out->password = cfg_getstr(cfg, "password");
 	out->actions = cfg_getstr(cfg, "actions");
+	out->dead = cfg_getstr(cfg, "dead");
+	judge_names(j, out);
+	judge_group(j, cfg, out);
 	bool msgpack = false;
 	if (!is_word(cfg_getstr(cfg, "kind"), "contexts", "feedback", &out->feedback))
 		complain(j, "kind: '%s' given, expected contexts or feedback", cfg_getstr(cfg, "kind"));
@@ -258,6 +288,7 @@ void cop_bridge_config_broker(const cop_bridge_stream *stream, uint32_t partitio
 		.user = stream->user,
 		.password = stream->password,
 		.partition = partition,
+		.group = stream->group,
 		.newest = stream->newest,
 		.actions_max = stream->actions_max,
 		.options = stream->options,
@@ -265,4 +296,5 @@ void cop_bridge_config_broker(const cop_bridge_stream *stream, uint32_t partitio
 	};
 	expand(stream->topic, partition, out->topic);
 	expand(stream->actions, partition, out->actions);
+	expand(stream->dead, partition, out->dead);
 }

@@ -15,7 +15,7 @@
 typedef struct cop_bridge_stream {
 	const char *name; /* borrowed of the configuration, as the others */
 	const cop_broker_class *class;
-	const char *servers, *user, *password, *topic, *actions, *model;
+	const char *servers, *user, *password, *topic, *actions, *model, *group, *dead;
 	const char **options;
 	size_t option_count;
 	uint32_t partitions;

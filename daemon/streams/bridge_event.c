@@ -62,3 +62,35 @@ cop_err cop_bridge_event_action(cop_bytes *out, const void *answer, size_t lengt
 	cop_wire_put_raw(out, answer, length);
 	return out->err;
 }
+
+static void put_letter(
+        cop_bytes *out, const void *event, size_t length, const cop_wire_position *from, const cop_wire_fault *why)
+{
+	size_t kept = length < COP_BRIDGE_EVENT_LETTER ? length : COP_BRIDGE_EVENT_LETTER;
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_string(out, "stream", from->source, from->length);
+	cop_wire_put_key_unsigned(out, "partition", from->partition);
+	cop_wire_put_key_unsigned(out, "offset", from->offset);
+	cop_wire_put_key_unsigned(out, "minor", from->minor);
+	cop_wire_put_key_text(out, "code", cop_wire_code_text(why->code));
+	cop_wire_put_key_text(out, "reason", why->message);
+	cop_wire_put_key_unsigned(out, "length", length);
+	cop_wire_put_text(out, "event");
+	cop_wire_put_binary(out, event, kept);
+	cop_wire_put_map_close(out, map);
+}
+
+cop_err cop_bridge_event_letter(cop_bytes *out, const void *event, size_t length, const cop_wire_position *from,
+        const cop_wire_fault *why, bool json)
+{
+	cop_bytes letter;
+	if (!json) {
+		put_letter(out, event, length, from, why);
+		return out->err;
+	}
+	cop_bytes_init(&letter);
+	put_letter(&letter, event, length, from, why);
+	cop_err err = letter.err != COP_OK ? letter.err : cop_wire_json(out, letter.data, letter.length, 0);
+	cop_bytes_fini(&letter);
+	return err;
+}

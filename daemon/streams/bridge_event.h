@@ -16,4 +16,10 @@ bool cop_bridge_event_is_action(const void *answer, size_t length);
 /* Appends it as it goes to the log. COP_EFORMAT, COP_ENOMEM. */
 COP_CHECK cop_err cop_bridge_event_action(cop_bytes *out, const void *answer, size_t length, bool json);
 
+#define COP_BRIDGE_EVENT_LETTER ((size_t)64 << 10) /* bytes of an event that its letter holds at most */
+/* Appends what is put aside of an event that was passed over: {stream, partition, offset, minor, code, reason, length,
+ * event}. COP_ENOMEM. */
+COP_CHECK cop_err cop_bridge_event_letter(cop_bytes *out, const void *event, size_t length,
+        const cop_wire_position *from, const cop_wire_fault *why, bool json);
+
 #endif

@@ -58,16 +58,31 @@ static cop_err make_room(cop_broker_batch *batch)
 	return COP_OK;
 }
 
+cop_err cop_broker_batch_end(cop_broker_batch *batch, size_t at, uint64_t offset, uint64_t minor, bool dead)
+{
+	size_t length = batch->bytes.length - at;
+	cop_bytes_put_u8(&batch->bytes, 0); /* readers of JSON want an end */
+	if (batch->bytes.err != COP_OK || make_room(batch) != COP_OK) {
+		batch->bytes.length = at;
+		return COP_ENOMEM;
+	}
+	batch->items[batch->count++] = (cop_broker_item){ at, length, offset, minor, dead };
+	return COP_OK;
+}
+
 cop_err cop_broker_batch_add(cop_broker_batch *batch, const void *body, size_t length, uint64_t offset, uint64_t minor)
 {
-	cop_err err = make_room(batch);
-	if (err != COP_OK)
-		return err;
 	size_t at = batch->bytes.length;
 	cop_bytes_put(&batch->bytes, body, length);
-	cop_bytes_put_u8(&batch->bytes, 0); /* readers of JSON want an end */
-	if (batch->bytes.err != COP_OK)
-		return COP_ENOMEM;
-	batch->items[batch->count++] = (cop_broker_item){ at, length, offset, minor };
-	return COP_OK;
+	return cop_broker_batch_end(batch, at, offset, minor, false);
+}
+
+bool cop_broker_sends(const cop_broker_settings *settings)
+{
+	return settings->actions[0] != '\0' || settings->dead[0] != '\0';
+}
+
+const char *cop_broker_target(const cop_broker_settings *settings, const cop_broker_item *item)
+{
+	return item->dead ? settings->dead : settings->actions;
 }

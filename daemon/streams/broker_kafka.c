@@ -1,21 +1,23 @@
-/* The Kafka protocol by librdkafka. The partition is assigned, never subscribed to, so no rebalance moves it; the group's
- * offset is the hint. Every error of the consumer ends the session, so that a log that was cut is looked at again. Actions
+/* The Kafka protocol by librdkafka. The partition is assigned, never subscribed to; which partitions are read here is
+ * another source's part (broker_kafka_group.c). The offset of the group coppice-NAME, which has no members, is the hint. Every error of the consumer ends the session, so that a log that was cut is looked at again. Actions
  * have the partition's number as key, which keeps their order. */
 #include <inttypes.h>
-#include <librdkafka/rdkafka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "daemon/streams/broker_classes.h"
+#include "daemon/streams/broker_kafka_private.h"
 
 #define PATIENCE_MS 5000
-#define NAME_ROOM   128
+#define CLOSING_MS  2000 /* for the last hint */
 
 typedef struct kafka_log {
 	const cop_broker_settings *set;
 	rd_kafka_t *consumer, *producer; /* producer NULL: no actions are sent */
 	size_t undelivered;              /* actions of this call that were refused */
+	int64_t next;                    /* the offset to be taken */
+	int64_t hint;                    /* that was left without waiting for the answer; -1: none */
 } kafka_log;
 
 static cop_err complain(const kafka_log *log, const char *what, const char *why, cop_diag *diag)
@@ -29,12 +31,37 @@ static cop_err refuse(const kafka_log *log, const char *what, rd_kafka_resp_err_
 	return complain(log, what, rd_kafka_err2str(err), diag);
 }
 
+/* The partition alone, at that offset. Caller destroys it. */
+static rd_kafka_topic_partition_list_t *list_of(const kafka_log *log, int64_t offset)
+{
+	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+	rd_kafka_topic_partition_list_add(list, log->set->topic, (int32_t)log->set->partition)->offset = offset;
+	return list;
+}
+
+/* Waits for the last hint, so that whoever reads on sends no action again. */
+static void settle_hint(kafka_log *log)
+{
+	if (log->hint < 0)
+		return;
+	rd_kafka_queue_t *answers = rd_kafka_queue_new(log->consumer);
+	rd_kafka_topic_partition_list_t *list = list_of(log, log->hint);
+	if (rd_kafka_commit_queue(log->consumer, list, answers, NULL, NULL) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+		rd_kafka_event_t *answer = rd_kafka_queue_poll(answers, CLOSING_MS);
+		if (answer != NULL)
+			rd_kafka_event_destroy(answer);
+	}
+	rd_kafka_topic_partition_list_destroy(list);
+	rd_kafka_queue_destroy(answers);
+}
+
 static void close_log(void *broker)
 {
 	kafka_log *log = broker;
 	if (log == NULL)
 		return;
 	if (log->consumer != NULL) {
+		settle_hint(log);
 		(void)rd_kafka_consumer_close(log->consumer);
 		rd_kafka_destroy(log->consumer);
 	}
@@ -52,49 +79,19 @@ static void note_delivery(rd_kafka_t *producer, const rd_kafka_message_t *messag
 	log->undelivered += message->err != RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Errors come as what is read. */
-static void swallow(const rd_kafka_t *rk, int level, const char *facility, const char *text)
-{
-	(void)rk;
-	(void)level;
-	(void)facility;
-	(void)text;
-}
-
-static bool set_option(rd_kafka_conf_t *conf, const char *name, const char *value, char *why, size_t size)
-{
-	return rd_kafka_conf_set(conf, name, value, why, size) == RD_KAFKA_CONF_OK;
-}
-
-static bool set_given(rd_kafka_conf_t *conf, const cop_broker_settings *set, char *why, size_t size)
-{
-	char name[NAME_ROOM];
-	bool good = set_option(conf, "bootstrap.servers", set->servers, why, size);
-	if (good && set->password[0] != '\0')
-		good = set_option(conf, "sasl.username", set->user, why, size) &&
-		       set_option(conf, "sasl.password", set->password, why, size);
-	for (size_t i = 0; i < set->option_count && good; i++) {
-		const char *equals = strchr(set->options[i], '=');
-		(void)snprintf(name, sizeof name, "%.*s", (int)(equals - set->options[i]), set->options[i]);
-		good = set_option(conf, name, equals + 1, why, size);
-	}
-	rd_kafka_conf_set_log_cb(conf, swallow);
-	return good;
-}
-
 /* NULL: the reason is in *diag. */
 static rd_kafka_t *make(kafka_log *log, rd_kafka_type_t type, cop_diag *diag)
 {
-	char why[256] = "", group[NAME_ROOM];
+	char why[256] = "", group[COP_BROKER_KAFKA_NAME];
 	rd_kafka_conf_t *conf = rd_kafka_conf_new();
 	(void)snprintf(group, sizeof group, "coppice-%s", log->set->name);
-	bool good = set_given(conf, log->set, why, sizeof why);
+	bool good = cop_broker_kafka_given(conf, log->set, why, sizeof why);
 	if (type == RD_KAFKA_CONSUMER) {
-		good = good && set_option(conf, "group.id", group, why, sizeof why) &&
-		       set_option(conf, "enable.auto.commit", "false", why, sizeof why) &&
-		       set_option(conf, "auto.offset.reset", "error", why, sizeof why);
+		good = good && cop_broker_kafka_option(conf, "group.id", group, why, sizeof why) &&
+		       cop_broker_kafka_option(conf, "enable.auto.commit", "false", why, sizeof why) &&
+		       cop_broker_kafka_option(conf, "auto.offset.reset", "error", why, sizeof why);
 	} else {
-		good = good && set_option(conf, "enable.idempotence", "true", why, sizeof why);
+		good = good && cop_broker_kafka_option(conf, "enable.idempotence", "true", why, sizeof why);
 		rd_kafka_conf_set_dr_msg_cb(conf, note_delivery);
 	}
 	rd_kafka_conf_set_opaque(conf, log);
@@ -113,10 +110,11 @@ static cop_err open_log(const cop_broker_settings *settings, void **out, cop_dia
 	if (log == NULL)
 		return COP_ENOMEM;
 	log->set = settings;
+	log->hint = -1;
 	log->consumer = make(log, RD_KAFKA_CONSUMER, diag);
-	if (log->consumer != NULL && settings->actions[0] != '\0')
+	if (log->consumer != NULL && cop_broker_sends(settings))
 		log->producer = make(log, RD_KAFKA_PRODUCER, diag);
-	if (log->consumer == NULL || (log->producer == NULL && settings->actions[0] != '\0')) {
+	if (log->consumer == NULL || (log->producer == NULL && cop_broker_sends(settings))) {
 		close_log(log);
 		return COP_EIO;
 	}
@@ -125,17 +123,10 @@ static cop_err open_log(const cop_broker_settings *settings, void **out, cop_dia
 	return COP_OK;
 }
 
-/* The partition alone, at that offset. Caller destroys it. */
-static rd_kafka_topic_partition_list_t *list_of(const kafka_log *log, int64_t offset)
-{
-	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-	rd_kafka_topic_partition_list_add(list, log->set->topic, (int32_t)log->set->partition)->offset = offset;
-	return list;
-}
-
 static cop_err assign(kafka_log *log, int64_t offset, cop_diag *diag)
 {
 	rd_kafka_topic_partition_list_t *list = list_of(log, offset);
+	log->next = offset;
 	rd_kafka_resp_err_t err = rd_kafka_assign(log->consumer, list);
 	rd_kafka_topic_partition_list_destroy(list);
 	return err == RD_KAFKA_RESP_ERR_NO_ERROR ? COP_OK : refuse(log, "assigning", err, diag);
@@ -180,9 +171,23 @@ static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch 
 		else
 			err = cop_broker_batch_add(out, message->payload == NULL ? "" : message->payload,
 			        message->payload == NULL ? 0 : message->len, (uint64_t)message->offset, 0);
+		log->next = message->offset + 1;
 		rd_kafka_message_destroy(message);
 	}
 	return err;
+}
+
+/* As of the last answer to a fetch. */
+static bool lag(void *broker, uint64_t *out)
+{
+	const kafka_log *log = broker;
+	int64_t low = 0, high = 0;
+	if (rd_kafka_get_watermark_offsets(log->consumer, log->set->topic, (int32_t)log->set->partition, &low, &high) !=
+	                RD_KAFKA_RESP_ERR_NO_ERROR ||
+	        high < 0)
+		return false;
+	*out = high > log->next ? (uint64_t)(high - log->next) : 0;
+	return true;
 }
 
 static rd_kafka_resp_err_t produce(kafka_log *log, const cop_broker_batch *actions, const cop_broker_item *item)
@@ -190,7 +195,7 @@ static rd_kafka_resp_err_t produce(kafka_log *log, const cop_broker_batch *actio
 	char key[16];
 	int length = snprintf(key, sizeof key, "%" PRIu32, log->set->partition);
 	uint8_t *body = actions->bytes.data + item->at;
-	return rd_kafka_producev(log->producer, RD_KAFKA_V_TOPIC(log->set->actions),
+	return rd_kafka_producev(log->producer, RD_KAFKA_V_TOPIC(cop_broker_target(log->set, item)),
 	        RD_KAFKA_V_VALUE(body, item->length), RD_KAFKA_V_KEY(key, (size_t)length),
 	        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK), RD_KAFKA_V_END);
 }
@@ -208,9 +213,10 @@ static cop_err send_actions(
 	if (err == RD_KAFKA_RESP_ERR_NO_ERROR && log->undelivered > 0)
 		err = RD_KAFKA_RESP_ERR__MSG_TIMED_OUT;
 	if (err != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return refuse(log, log->set->actions, err, diag);
+		return refuse(log, "sending", err, diag);
 	/* The first one has to be there; others may fail, for they are hints. */
-	rd_kafka_topic_partition_list_t *list = list_of(log, upto == NULL ? 0 : (int64_t)upto->offset + 1);
+	log->hint = upto == NULL ? 0 : (int64_t)upto->offset + 1;
+	rd_kafka_topic_partition_list_t *list = list_of(log, log->hint);
 	err = rd_kafka_commit(log->consumer, list, upto != NULL);
 	rd_kafka_topic_partition_list_destroy(list);
 	return upto != NULL || err == RD_KAFKA_RESP_ERR_NO_ERROR ? COP_OK : refuse(log, "the hint", err, diag);
@@ -229,4 +235,5 @@ static cop_broker_start hinted(void *broker, cop_wire_position *out)
 	return next == 0 ? COP_BROKER_OLDEST : COP_BROKER_BEHIND;
 }
 
-const cop_broker_class cop_broker_kafka = { "kafka", open_log, seek, take, send_actions, hinted, close_log };
+const cop_broker_class cop_broker_kafka = { "kafka", open_log, seek, take, lag, send_actions, hinted, close_log,
+	&cop_broker_kafka_group };

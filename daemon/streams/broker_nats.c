@@ -25,9 +25,10 @@ typedef struct nats_log {
 	kvStore *hints; /* NULL: no actions are sent */
 	char hint[COP_BROKER_TEXT + 16];
 	char stream[COP_BROKER_TEXT];
-	const char *subject; /* within the topic; NULL: all of the stream */
-	uint64_t delivered;  /* the consumer's number of the last message */
-	_Atomic bool failed; /* an action was not stored */
+	char consumer[COP_BROKER_TEXT]; /* of this session; the server names it */
+	const char *subject;            /* within the topic; NULL: all of the stream */
+	uint64_t delivered;             /* the consumer's number of the last message */
+	_Atomic bool failed;            /* an action was not stored */
 } nats_log;
 
 static cop_err complain(const nats_log *log, const char *what, natsStatus status, cop_diag *diag)
@@ -89,7 +90,7 @@ static natsStatus dial(nats_log *log)
 static natsStatus open_hints(nats_log *log)
 {
 	kvConfig config;
-	if (log->set->actions[0] == '\0')
+	if (!cop_broker_sends(log->set))
 		return NATS_OK;
 	(void)snprintf(log->hint, sizeof log->hint, "%s.%" PRIu32, log->set->name, log->set->partition);
 	for (char *c = log->hint; *c != '\0'; c++)
@@ -141,9 +142,10 @@ static cop_err subscribe(nats_log *log, uint64_t from, cop_diag *diag)
 	natsStatus status = js_AddConsumer(&info, log->js, log->stream, &config, NULL, NULL);
 	if (status != NATS_OK)
 		return complain(log, "a consumer", status, diag);
+	(void)snprintf(log->consumer, sizeof log->consumer, "%s", info->Name);
 	(void)jsSubOptions_Init(&options);
 	options.Stream = log->stream;
-	options.Consumer = info->Name;
+	options.Consumer = log->consumer;
 	status = js_PullSubscribe(&log->subscription, log->js, NULL, NULL, NULL, &options, NULL);
 	jsConsumerInfo_Destroy(info);
 	log->delivered = 0;
@@ -209,6 +211,17 @@ static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch 
 	return err;
 }
 
+static bool lag(void *broker, uint64_t *out)
+{
+	nats_log *log = broker;
+	jsConsumerInfo *info = NULL;
+	if (js_GetConsumerInfo(&info, log->js, log->stream, log->consumer, NULL, NULL) != NATS_OK)
+		return false;
+	*out = info->NumPending;
+	jsConsumerInfo_Destroy(info);
+	return true;
+}
+
 static natsStatus leave_hint(nats_log *log, uint64_t offset)
 {
 	char text[32];
@@ -223,11 +236,11 @@ static cop_err send_actions(
 	jsPubOptions options;
 	natsStatus status = NATS_OK;
 	if (log->hints == NULL)
-		return COP_OK; /* feedback has no actions */
+		return COP_OK; /* nothing is ever sent */
 	for (size_t i = 0; i < actions->count && status == NATS_OK; i++) {
 		const cop_broker_item *item = &actions->items[i];
-		status = js_PublishAsync(
-		        log->js, log->set->actions, actions->bytes.data + item->at, (int)item->length, NULL);
+		status = js_PublishAsync(log->js, cop_broker_target(log->set, item), actions->bytes.data + item->at,
+		        (int)item->length, NULL);
 	}
 	(void)jsPubOptions_Init(&options);
 	options.MaxWait = PATIENCE_MS;
@@ -237,7 +250,7 @@ static cop_err send_actions(
 		status = NATS_ERR;
 	if (status == NATS_OK)
 		status = leave_hint(log, upto == NULL ? 0 : upto->offset);
-	return status == NATS_OK ? COP_OK : complain(log, log->set->actions, status, diag);
+	return status == NATS_OK ? COP_OK : complain(log, "sending", status, diag);
 }
 
 static cop_broker_start hinted(void *broker, cop_wire_position *out)
@@ -253,4 +266,4 @@ static cop_broker_start hinted(void *broker, cop_wire_position *out)
 	return out->offset == 0 ? COP_BROKER_OLDEST : COP_BROKER_BEHIND;
 }
 
-const cop_broker_class cop_broker_nats = { "nats", open_log, seek, take, send_actions, hinted, close_log };
+const cop_broker_class cop_broker_nats = { "nats", open_log, seek, take, lag, send_actions, hinted, close_log, NULL };

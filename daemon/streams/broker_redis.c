@@ -20,6 +20,7 @@ typedef struct redis_log {
 	const cop_broker_settings *set;
 	redisContext *context;
 	uint64_t ms, seq; /* the last entry that was read */
+	int64_t passed;   /* entries up to there that were ever added, as far as known */
 	char hint[COP_BROKER_TEXT + 32];
 } redis_log;
 
@@ -115,44 +116,92 @@ static bool is_before(uint64_t ms, uint64_t seq, const cop_wire_position *at)
 	return ms < at->offset || (ms == at->offset && seq < at->minor);
 }
 
+typedef struct stream_facts {
+	uint64_t last[2], first[2], lost[2]; /* ids; lost: the greatest that was removed */
+	int64_t added, length;
+} stream_facts;
+
+static int64_t number(const redisReply *reply)
+{
+	return reply != NULL && reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0;
+}
+
+/* Those of Redis 7; older ones have neither `lost` nor `added`. */
+static void read_facts(const redisReply *reply, stream_facts *out)
+{
+	const redisReply *first = member(reply, "first-entry");
+	(void)read_id(member(reply, "max-deleted-entry-id"), &out->lost[0], &out->lost[1]);
+	if (first != NULL && first->type == REDIS_REPLY_ARRAY && first->elements == 2)
+		(void)read_id(first->element[0], &out->first[0], &out->first[1]);
+	out->length = number(member(reply, "length"));
+	out->added = number(member(reply, "entries-added"));
+}
+
 /* A stream that nothing was added to yet is not there. */
-static cop_err look(redis_log *log, uint64_t last[2], uint64_t lost[2], cop_diag *diag)
+static cop_err look(redis_log *log, stream_facts *out, cop_diag *diag)
 {
 	redisReply *reply = redisCommand(log->context, "XINFO STREAM %s", log->set->topic);
-	memset(last, 0, 2 * sizeof *last);
-	memset(lost, 0, 2 * sizeof *lost);
+	*out = (stream_facts){ .added = 0 };
 	bool absent = reply != NULL && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "no such key") != NULL;
 	bool good = absent || (reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
-	                              read_id(member(reply, "last-generated-id"), &last[0], &last[1]));
-	if (good && !absent) /* since Redis 7 */
-		(void)read_id(member(reply, "max-deleted-entry-id"), &lost[0], &lost[1]);
+	                              read_id(member(reply, "last-generated-id"), &out->last[0], &out->last[1]));
+	if (good && !absent)
+		read_facts(reply, out);
 	cop_err err = good ? COP_OK : complain(log, reply, diag);
 	freeReplyObject(reply);
 	return err;
 }
 
+/* Redis counts no entries behind an id: those of a reader that begins in the midst are estimated by time, until it has
+ * been at the end. */
+static int64_t entries_behind(const redis_log *log, const stream_facts *is)
+{
+	if (is->last[0] == log->ms && is->last[1] == log->seq)
+		return 0;
+	if (log->ms < is->first[0] || is->last[0] <= is->first[0])
+		return is->length;
+	if (is->last[0] <= log->ms)
+		return 1;
+	return (int64_t)((double)is->length * (double)(is->last[0] - log->ms) / (double)(is->last[0] - is->first[0]));
+}
+
+static bool lag(void *broker, uint64_t *out)
+{
+	redis_log *log = broker;
+	stream_facts is;
+	cop_diag diag;
+	if (look(log, &is, &diag) != COP_OK)
+		return false;
+	if (is.last[0] == log->ms && is.last[1] == log->seq)
+		log->passed = is.added;
+	*out = is.added > log->passed ? (uint64_t)(is.added - log->passed) : 0;
+	return is.added > 0;
+}
+
 static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at, bool *gap, cop_diag *diag)
 {
 	redis_log *log = broker;
-	uint64_t last[2], lost[2];
+	stream_facts is;
 	*gap = false;
-	cop_err err = look(log, last, lost, diag);
+	cop_err err = look(log, &is, diag);
 	if (err != COP_OK)
 		return err;
 	if (start != COP_BROKER_BEHIND) {
-		at->offset = start == COP_BROKER_NEWEST ? last[0] : 0;
-		at->minor = start == COP_BROKER_NEWEST ? last[1] : 0;
+		at->offset = start == COP_BROKER_NEWEST ? is.last[0] : 0;
+		at->minor = start == COP_BROKER_NEWEST ? is.last[1] : 0;
 	}
 	log->ms = at->offset;
 	log->seq = at->minor;
-	if (is_before(last[0], last[1], at)) {
+	log->passed = is.added - entries_behind(log, &is);
+	if (is_before(is.last[0], is.last[1], at)) {
 		cop_diag_of(diag, log->set->topic,
 		        "the stream ends at %" PRIu64 "-%" PRIu64 ", before the position %" PRIu64 "-%" PRIu64
 		        " that the daemon knows; expected the stream that was read, or another name of the section",
-		        last[0], last[1], at->offset, at->minor);
+		        is.last[0], is.last[1], at->offset, at->minor);
 		return COP_EINVAL;
 	}
-	*gap = start == COP_BROKER_BEHIND && (lost[0] > at->offset || (lost[0] == at->offset && lost[1] > at->minor));
+	*gap = start == COP_BROKER_BEHIND &&
+	       (is.lost[0] > at->offset || (is.lost[0] == at->offset && is.lost[1] > at->minor));
 	return COP_OK;
 }
 
@@ -172,6 +221,7 @@ static cop_err add_entry(redis_log *log, const redisReply *entry, cop_broker_bat
 	if (err == COP_OK) {
 		log->ms = ms;
 		log->seq = seq;
+		log->passed++;
 	}
 	return err;
 }
@@ -200,12 +250,11 @@ static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch 
 
 static bool append_action(redis_log *log, const cop_broker_batch *actions, const cop_broker_item *item)
 {
-	const char *body = (const char *)actions->bytes.data + item->at;
+	const char *body = (const char *)actions->bytes.data + item->at, *to = cop_broker_target(log->set, item);
 	if (log->set->actions_max == 0)
-		return redisAppendCommand(log->context, "XADD %s * " FIELD " %b", log->set->actions, body,
-		               item->length) == REDIS_OK;
-	return redisAppendCommand(log->context, "XADD %s MAXLEN ~ %lu * " FIELD " %b", log->set->actions,
-	               log->set->actions_max, body, item->length) == REDIS_OK;
+		return redisAppendCommand(log->context, "XADD %s * " FIELD " %b", to, body, item->length) == REDIS_OK;
+	return redisAppendCommand(log->context, "XADD %s MAXLEN ~ %lu * " FIELD " %b", to, log->set->actions_max, body,
+	               item->length) == REDIS_OK;
 }
 
 /* The answers to all that was appended; the last one is that of EXEC. */
@@ -254,4 +303,4 @@ static cop_broker_start hinted(void *broker, cop_wire_position *out)
 	return out->offset == 0 && out->minor == 0 ? COP_BROKER_OLDEST : COP_BROKER_BEHIND;
 }
 
-const cop_broker_class cop_broker_redis = { "redis", open_log, seek, take, send_actions, hinted, close_log };
+const cop_broker_class cop_broker_redis = { "redis", open_log, seek, take, lag, send_actions, hinted, close_log, NULL };

@@ -2,33 +2,35 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/http.h"
 #include "daemon/common/notify.h"
 #include "daemon/common/signals.h"
-#include "daemon/streams/bridge_config.h"
-#include "daemon/streams/bridge_metrics.h"
+#include "daemon/streams/bridge_carrier.h"
 
 #define EXIT_USAGE      2
 #define CONFIG          "/etc/coppice/coppiced-streams.conf"
 #define LOG_DEADLINE_MS 2000
 #define TURN_MS         1000
 
-static const char usage_text[] = "usage: coppiced-streams [--config FILE] [--foreground]\n"
-                                 "       coppiced-streams [--config FILE] --check\n\n"
-                                 "Carries contexts and feedback from event logs (Redis Streams, NATS JetStream, the\n"
-                                 "Kafka protocol) to a coppiced, and its actions back. Each event is learned once.\n\n"
-                                 "  --config FILE   configuration (default " CONFIG ")\n"
-                                 "  --foreground    log to standard error instead of syslog (default when that is a\n"
-                                 "                  terminal)\n"
-                                 "  --check         read the configuration, report what is wrong, and stop\n"
-                                 "  --version       print the version and the engines that were built in, and stop\n"
-                                 "  --help          print this and stop\n\n"
-                                 "SIGTERM and SIGINT stop it.\n";
+static const char usage_text[] =
+        "usage: coppiced-streams [--config FILE] [--foreground]\n"
+        "       coppiced-streams [--config FILE] --check\n\n"
+        "Carries contexts and feedback from event logs (Redis Streams, NATS JetStream, the\n"
+        "Kafka protocol) to a coppiced, and its actions back. Each event is learned once.\n\n"
+        "  --config FILE   configuration (default " CONFIG ")\n"
+        "  --foreground    log to standard error instead of syslog (default when that is a\n"
+        "                  terminal)\n"
+        "  --check         read the configuration, report what is wrong, and stop\n"
+        "  --version       print the version and the engines that were built in, and stop\n"
+        "  --help          print this and stop\n\n"
+        "SIGTERM and SIGINT stop it; on SIGHUP it reads its configuration again, unless that has\n"
+        "errors.\n";
 
 typedef struct options {
 	const char *config;
@@ -92,90 +94,84 @@ static int print_checked(const cop_bridge_config *config)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static void fill(const cop_bridge_config *config, const cop_bridge_stream *stream, uint32_t partition, cop_log *log,
-        cop_bridge_reader_settings *out)
+/* The file is read again. One with errors changes nothing; else what is under way ends in order, and the new one begins.
+ * *config is the one that is carried afterwards. */
+static cop_err reload(const char *path, cop_bridge_config **config, cop_bridge_carrier *carrier)
 {
-	*out = (cop_bridge_reader_settings){
-		.class = stream->class,
-		.daemon = { .endpoint = config->daemon,
-		        .keys = { config->key[0] == '\0' ? NULL : config->key,
-		                config->server_key[0] == '\0' ? NULL : config->server_key },
-		        .model = stream->model,
-		        .feedback = stream->feedback,
-		        .timeout = config->timeout },
-		.batch = stream->batch,
-		.json = stream->json,
-		.log = log,
-	};
-	cop_bridge_config_broker(stream, partition, &out->broker);
-}
-
-static cop_err start_readers(const cop_bridge_config *config, cop_bridge_readers *readers)
-{
-	for (size_t i = 0; i < config->count; i++)
-		for (uint32_t p = 0; p < config->streams[i].partitions; p++) {
-			cop_bridge_reader_settings settings;
-			fill(config, &config->streams[i], p, readers->log, &settings);
-			cop_err err = cop_bridge_reader_start(&readers->items[readers->count], &settings);
-			if (err != COP_OK)
-				return err;
-			readers->count++;
-		}
-	return COP_OK;
-}
-
-static void stop_readers(cop_bridge_readers *readers)
-{
-	for (size_t i = 0; i < readers->count; i++)
-		cop_bridge_reader_end(&readers->items[i]);
-	for (size_t i = 0; i < readers->count; i++)
-		cop_bridge_reader_join(&readers->items[i]);
+	char *text = NULL;
+	size_t length = 0;
+	cop_bridge_config *next = NULL;
+	cop_log *log = carrier->readers.log;
+	FILE *errors = open_memstream(&text, &length);
+	cop_err err = errors == NULL ? COP_ENOMEM : cop_bridge_config_load(path, errors, &next);
+	if (errors != NULL)
+		(void)fclose(errors);
+	if (err != COP_OK) {
+		if (text != NULL)
+			text[strcspn(text, "\n")] = '\0';
+		cop_log_line(log, COP_LOG_ERROR, "reload_failed", "reason=\"%s\"",
+		        text == NULL || text[0] == '\0' ? cop_err_text(err) : text);
+		free(text);
+		return COP_OK;
+	}
+	free(text);
+	cop_bridge_carrier_stop(carrier);
+	cop_bridge_config_free(*config);
+	*config = next;
+	err = cop_bridge_carrier_start(next, log, carrier);
+	if (err == COP_OK)
+		cop_log_line(log, COP_LOG_NOTICE, "reloaded", "streams=%zu partitions=%zu", next->count, next->readers);
+	return err;
 }
 
 /* Until a signal ends it. */
-static void run(const cop_bridge_readers *readers, cop_http *http, int signals)
+static cop_err run(
+        const char *path, cop_bridge_config **config, cop_bridge_carrier *carrier, cop_http *http, int signals)
 {
+	cop_err err = COP_OK;
 	int number = 0;
+	cop_log *log = carrier->readers.log;
 	cop_notify notify;
 	cop_notify_init(&notify, cop_clock_monotonic_us());
 	cop_notify_ready("carrying events");
 	cop_http_set_phase(http, COP_HTTP_SERVING);
-	while (number == 0) {
+	while (err == COP_OK && number != SIGTERM && number != SIGINT) {
 		struct pollfd fds[] = { { .fd = signals, .events = POLLIN },
 			{ .fd = cop_http_fd(http), .events = POLLIN } };
 		(void)poll(fds, 2, TURN_MS);
 		cop_http_alive(http, cop_clock_monotonic_ns());
-		cop_http_answer(http, cop_bridge_metrics_put, readers);
+		cop_http_answer(http, cop_bridge_metrics_put, &carrier->readers);
 		(void)cop_notify_tick(&notify, cop_clock_monotonic_us());
 		if (!cop_signals_take(&number))
 			number = 0;
+		if (number == SIGHUP)
+			err = reload(path, config, carrier);
 	}
-	cop_log_line(readers->log, COP_LOG_NOTICE, "stopping", "signal=%d", number);
+	cop_log_line(log, COP_LOG_NOTICE, "stopping", "signal=%d", number);
 	cop_notify_stopping("stopping");
 	cop_http_set_phase(http, COP_HTTP_STOPPING);
+	return err;
 }
 
-static int carry(const cop_bridge_config *config, cop_log *log)
+static int carry(const char *path, cop_bridge_config **config, cop_log *log)
 {
 	int signals;
 	cop_http *http = NULL;
 	cop_diag diag = { 0 };
-	cop_bridge_readers readers = { .log = log };
-	readers.items = cop_mem_alloc(config->readers, sizeof *readers.items);
-	cop_err err = readers.items == NULL ? COP_ENOMEM : cop_signals_open(&signals);
-	if (err == COP_OK && config->metrics[0] != '\0')
-		err = cop_http_open(config->metrics, &http, &diag);
+	cop_bridge_carrier carrier = { .config = NULL };
+	cop_err err = cop_signals_open(&signals);
+	if (err == COP_OK && (*config)->metrics[0] != '\0')
+		err = cop_http_open((*config)->metrics, &http, &diag);
 	if (err == COP_OK)
-		err = start_readers(config, &readers);
+		err = cop_bridge_carrier_start(*config, log, &carrier);
 	if (err == COP_OK)
-		run(&readers, http, signals);
-	else
+		err = run(path, config, &carrier, http, signals);
+	if (err != COP_OK)
 		cop_log_line(log, COP_LOG_ERROR, "failed", "reason=\"%s\"",
 		        diag.message[0] != '\0' ? diag.message : cop_err_text(err));
-	stop_readers(&readers);
+	cop_bridge_carrier_stop(&carrier);
 	cop_http_close(http);
 	cop_signals_close();
-	cop_mem_free(readers.items);
 	return err == COP_OK ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -205,7 +201,7 @@ int main(int argc, char **argv)
 		cop_bridge_config_free(config);
 		return EXIT_FAILURE;
 	}
-	status = carry(config, log);
+	status = carry(o.config, &config, log);
 	cop_log_line(log, COP_LOG_NOTICE, "stopped", "status=%d", status);
 	(void)cop_log_close(log, LOG_DEADLINE_MS);
 	cop_bridge_config_free(config);

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,15 @@ def engines():
     return text.split(" with ")[1].split()
 
 
+def dial(port):
+    """A connection; one that the system made with itself, as nobody listened, is none."""
+    one = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
+    if one.getsockname() == one.getpeername():
+        one.close()
+        raise OSError("nobody listens")
+    return one
+
+
 class Process:
     """A program that is started, killed and started again with the same arguments."""
 
@@ -48,6 +58,9 @@ class Process:
     def kill(self):
         self.process.kill()
         self.process.wait(DEADLINE)
+
+    def signal(self, number):
+        self.process.send_signal(number)
 
     def stop(self):
         self.process.terminate()
@@ -95,7 +108,7 @@ class Redis:
     def calls(self, commands):
         try:
             if self.socket is None:
-                self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
+                self.socket = dial(self.port)
                 self.file = self.socket.makefile("rb")
             data = b""
             for words in commands:
@@ -165,7 +178,7 @@ class Nats:
             return False
 
     def connect(self):
-        self.socket = socket.create_connection(("127.0.0.1", self.port), timeout=DEADLINE)
+        self.socket = dial(self.port)
         self.file = self.socket.makefile("rb")
         self.file.readline()  # INFO
         self.socket.sendall(b'CONNECT {"verbose":false,"headers":true,"no_responders":true}\r\nSUB _IN.* 1\r\nPING\r\n')
@@ -240,14 +253,14 @@ class Nats:
 class Bridge(Process):
     """coppiced-streams with sections as dictionaries of options by name."""
 
-    def __init__(self, folder, daemon, streams, **options):
-        path = folder / "streams.conf"
+    def __init__(self, folder, daemon, streams, name="bridge", **options):
+        path = self.config = folder / f"{name}.conf"
         text = f'daemon = "{daemon.ipc("requests")}"\ntimeout = 2\n'
         text += "".join(f"{k} = {quote(v)}\n" for k, v in options.items())
-        for name, given in streams.items():
-            text += f'stream "{name}" {{\n' + "".join(f"\t{k} = {quote(v)}\n" for k, v in given.items()) + "}\n"
+        for title, given in streams.items():
+            text += f'stream "{title}" {{\n' + "".join(f"\t{k} = {quote(v)}\n" for k, v in given.items()) + "}\n"
         path.write_text(text)
-        super().__init__(folder, "bridge", [bridge_program(), "--config", str(path), "--foreground"])
+        super().__init__(folder, name, [bridge_program(), "--config", str(path), "--foreground"])
 
 
 class Kafka:
@@ -260,7 +273,7 @@ class Kafka:
         path = Path(bridge_program()).parent / "kafka_mock"
         if not path.exists():
             pytest.skip("kafka_mock was not built: tools/install-deps streams")
-        self.log = open(folder / "kafka.log", "w")
+        self.log, self.lock = open(folder / "kafka.log", "w"), threading.Lock()
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.servers = self.process.stdout.readline().strip()
 
@@ -269,9 +282,10 @@ class Kafka:
         return self
 
     def command(self, *words):
-        self.process.stdin.write(" ".join(words) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().split()
+        with self.lock:
+            self.process.stdin.write(" ".join(words) + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline().split()
         assert answer and answer[0] == "ok"
         return answer[1:]
 

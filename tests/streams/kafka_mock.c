@@ -1,14 +1,17 @@
 /* A broker of Kafka's protocol for tests: librdkafka's mock cluster, in memory. Prints its bootstrap servers, then does one
  * command a line and answers with a line `ok ...`: create TOPIC PARTITIONS; add TOPIC PARTITION HEX ...; events TOPIC
- * PARTITION (as hex, - for none); down; up; errors KEY CODE COUNT. An event of no bytes is "-". */
+ * PARTITION (as hex, - for none); down [BROKER]; up [BROKER]; leader TOPIC PARTITION BROKER; coordinator GROUP BROKER;
+ * errors KEY CODE COUNT. Brokers have the numbers 1 to 3. An event of no bytes is "-". */
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BROKERS     3
 #define PATIENCE_MS 20000
+#define TRIALS      20
 
 typedef struct mock {
 	rd_kafka_t *producer;
@@ -78,7 +81,9 @@ static void events(const mock *m, const char *topic, int part)
 	int64_t low = 0, high = 0;
 	rd_kafka_t *consumer = make(RD_KAFKA_CONSUMER, options);
 	rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-	(void)rd_kafka_query_watermark_offsets(consumer, topic, part, &low, &high, PATIENCE_MS);
+	for (int i = 0; i < TRIALS && rd_kafka_query_watermark_offsets(consumer, topic, part, &low, &high,
+	                                      PATIENCE_MS) != RD_KAFKA_RESP_ERR_NO_ERROR;)
+		i++; /* errors that a test has injected */
 	rd_kafka_topic_partition_list_add(list, topic, part)->offset = low;
 	(void)rd_kafka_assign(consumer, list);
 	(void)fputs("ok", stdout);
@@ -98,6 +103,18 @@ static void events(const mock *m, const char *topic, int part)
 	rd_kafka_destroy(consumer);
 }
 
+/* One, or all. */
+static void switch_brokers(const mock *m, const char *line)
+{
+	int only = 0;
+	bool down = sscanf(line, "down %d", &only) == 1 || strcmp(line, "down\n") == 0;
+	if (!down && sscanf(line, "up %d", &only) != 1 && strcmp(line, "up\n") != 0)
+		return;
+	for (int i = 1; i <= BROKERS; i++)
+		if (only == 0 || only == i)
+			(void)(down ? rd_kafka_mock_broker_set_down : rd_kafka_mock_broker_set_up)(m->cluster, i);
+}
+
 static void carry_out(const mock *m, char *line)
 {
 	char topic[200];
@@ -112,10 +129,11 @@ static void carry_out(const mock *m, char *line)
 	}
 	if (sscanf(line, "create %199s %d", topic, &a) == 2)
 		(void)rd_kafka_mock_topic_create(m->cluster, topic, a, BROKERS);
-	for (int i = 1; i <= BROKERS && strcmp(line, "down\n") == 0; i++)
-		(void)rd_kafka_mock_broker_set_down(m->cluster, i);
-	for (int i = 1; i <= BROKERS && strcmp(line, "up\n") == 0; i++)
-		(void)rd_kafka_mock_broker_set_up(m->cluster, i);
+	if (sscanf(line, "leader %199s %d %d", topic, &a, &b) == 3)
+		(void)rd_kafka_mock_partition_set_leader(m->cluster, topic, a, b);
+	if (sscanf(line, "coordinator %199s %d", topic, &a) == 2)
+		(void)rd_kafka_mock_coordinator_set(m->cluster, "group", topic, a);
+	switch_brokers(m, line);
 	if (sscanf(line, "errors %d %d %d", &a, &b, &c) == 3)
 		while (c-- > 0)
 			rd_kafka_mock_push_request_errors(m->cluster, (int16_t)a, 1, (rd_kafka_resp_err_t)b);

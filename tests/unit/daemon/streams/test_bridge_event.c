@@ -115,6 +115,33 @@ static void test_actions_are_told_from_repeats(void **state)
 	cop_bytes_fini(&out);
 }
 
+static void test_letters_hold_the_event_and_the_reason(void **state)
+{
+	(void)state;
+	static const char expected[] = "{\"stream\":\"visits\",\"partition\":2,\"offset\":7,\"minor\":1,"
+	                               "\"code\":\"bad_request\",\"reason\":\"why\",\"length\":2,\"event\":\"c100\"}";
+	const cop_wire_fault why = { .code = COP_WIRE_BAD_REQUEST, .message = "why" };
+	cop_bytes out;
+	cop_bytes_init(&out);
+	assert_int_equal(cop_bridge_event_letter(&out, "\xc1", 2, &from, &why, true), COP_OK);
+	assert_int_equal(out.length, strlen(expected));
+	assert_memory_equal(out.data, expected, out.length);
+	cop_bytes_fini(&out);
+}
+
+/* A long event is cut, and its length stays. */
+static void test_letters_are_bounded(void **state)
+{
+	(void)state;
+	static const char event[COP_BRIDGE_EVENT_LETTER + 1];
+	const cop_wire_fault why = { .code = COP_WIRE_TOO_LARGE, .message = "" };
+	cop_bytes out;
+	cop_bytes_init(&out);
+	assert_int_equal(cop_bridge_event_letter(&out, event, sizeof event, &from, &why, false), COP_OK);
+	assert_in_range(out.length, COP_BRIDGE_EVENT_LETTER, COP_BRIDGE_EVENT_LETTER + 200);
+	cop_bytes_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +150,8 @@ int main(void)
 		cmocka_unit_test(test_others_are_refused),
 		cmocka_unit_test(test_depth_is_bounded),
 		cmocka_unit_test(test_actions_are_told_from_repeats),
+		cmocka_unit_test(test_letters_hold_the_event_and_the_reason),
+		cmocka_unit_test(test_letters_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
