@@ -10,20 +10,52 @@
 
 #define DEPTH (COP_WIRE_DEPTH - 2) /* a batch's map and array are around it */
 
+/* Well-formed, one map and nothing else, and no deeper than a batch allows; *cursor then stands behind its head. */
+static bool is_map(const void *event, size_t length, cop_wire_cursor *cursor, size_t *pairs)
+{
+	cop_wire_cursor end;
+	cop_wire_cursor_init(cursor, event, length);
+	end = *cursor;
+	return cop_wire_cursor_skip(&end, DEPTH) == COP_OK && cop_wire_cursor_left(&end) == 0 &&
+	       cop_wire_cursor_map(cursor, pairs) == COP_OK;
+}
+
+static cop_err refuse(cop_wire_fault *fault)
+{
+	return cop_wire_fault_set(
+	        fault, COP_WIRE_BAD_REQUEST, "event: expected one MessagePack map or one JSON object");
+}
+
 static cop_err put_map(
         cop_bytes *out, const void *event, size_t length, const cop_wire_position *from, cop_wire_fault *fault)
 {
 	size_t pairs;
-	cop_wire_cursor cursor, end;
-	cop_wire_cursor_init(&cursor, event, length);
-	end = cursor;
-	if (cop_wire_cursor_skip(&end, DEPTH) != COP_OK || cop_wire_cursor_left(&end) != 0 ||
-	        cop_wire_cursor_map(&cursor, &pairs) != COP_OK)
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "event: expected one MessagePack map or one JSON object");
+	cop_wire_cursor cursor;
+	if (!is_map(event, length, &cursor, &pairs))
+		return refuse(fault);
 	cop_wire_put_map(out, pairs + 1);
 	cop_wire_put_raw(out, cursor.at, cop_wire_cursor_left(&cursor));
 	cop_wire_position_put_key(out, from);
+	return out->err;
+}
+
+/* Converted where it is to stand; its head of five bytes then counts one pair more. */
+static cop_err put_json(
+        cop_bytes *out, const void *event, size_t length, const cop_wire_position *from, cop_wire_fault *fault)
+{
+	uint32_t count;
+	size_t pairs, at = out->length;
+	cop_wire_cursor cursor;
+	cop_err err = cop_wire_from_json(out, event, length, NULL, &count, fault);
+	if (err != COP_OK)
+		return err;
+	if (!is_map(out->data + at, out->length - at, &cursor, &pairs)) {
+		out->length = at;
+		return refuse(fault);
+	}
+	cop_wire_position_put_key(out, from);
+	for (unsigned i = 0; i < 4 && out->err == COP_OK; i++)
+		out->data[at + 1 + i] = (uint8_t)((count + 1) >> (24 - 8 * i));
 	return out->err;
 }
 
@@ -38,16 +70,8 @@ static bool is_json(const char *text, size_t length)
 cop_err cop_bridge_event_put(
         cop_bytes *out, const void *event, size_t length, const cop_wire_position *from, cop_wire_fault *fault)
 {
-	if (!is_json(event, length))
-		return put_map(out, event, length, from, fault);
-	uint32_t pairs;
-	cop_bytes body;
-	cop_bytes_init(&body);
-	cop_err err = cop_wire_from_json(&body, event, length, NULL, &pairs, fault);
-	if (err == COP_OK)
-		err = put_map(out, body.data, body.length, from, fault);
-	cop_bytes_fini(&body);
-	return err;
+	return is_json(event, length) ? put_json(out, event, length, from, fault)
+	                              : put_map(out, event, length, from, fault);
 }
 
 bool cop_bridge_event_is_action(const void *answer, size_t length)
