@@ -183,6 +183,21 @@ static int print_config(const cop_config *config)
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void describe_model(const cop_config_model *model)
+{
+	const cop_learner_settings *l = &model->set.learner;
+	const cop_learner_class *class = cop_learner_find(l->learner);
+	uint64_t bytes = cop_config_model_bytes(model);
+	(void)printf("ok: model %s about %" PRIu64 " MiB, ", model->name, (bytes + (1u << 20) - 1) >> 20);
+	if (class != NULL && class->fixed && l->arms > 0)
+		(void)printf("trained, served as it is: %zu classes of %zu features\n", l->arms, l->features);
+	else if (class != NULL && class->fixed)
+		(void)printf("trained, served as it is: a value of %zu features\n", l->features);
+	else
+		(void)printf("refits %s%s\n",
+		        model->refit.enabled ? "" : "off: ", cop_config_refit_off_text(model->refit.off));
+}
+
 static int print_checked(const cop_config *config, const char *const *reset)
 {
 	char text[COP_LOG_LINE];
@@ -210,13 +225,8 @@ static int print_checked(const cop_config *config, const char *const *reset)
 		        "at "
 		        "most %d bytes\n",
 		        COP_CONFIG_IPC_PATH);
-	for (size_t i = 0; i < config->model_count; i++) {
-		const cop_config_model *model = &config->models[i];
-		uint64_t bytes = cop_config_model_bytes(model);
-		(void)printf("ok: model %s about %" PRIu64 " MiB, refits %s%s\n", model->name,
-		        (bytes + (1u << 20) - 1) >> 20,
-		        model->refit.enabled ? "" : "off: ", cop_config_refit_off_text(model->refit.off));
-	}
+	for (size_t i = 0; i < config->model_count; i++)
+		describe_model(&config->models[i]);
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -112,7 +112,7 @@ static bool collect(void *context, const cop_event_id *id, double time, const co
 	collection *c = context;
 	if (!cop_wire_past_begins(id, c->question->prefix))
 		return true;
-	bool values = cop_config_model_is(c->slot->config, COP_SETTING_OF_VALUE);
+	bool values = cop_learner_plays_values(&c->slot->config->set.learner);
 	const cop_past_search_found found = { .id = *id,
 		.time = time,
 		.has_value = values,

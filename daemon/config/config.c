@@ -167,6 +167,7 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	unsigned learner = learner_known ? cop_model_options_learner(&model->set) : 0;
 	read_section(reading, cfg, &cop_config_model_section, 2, learner, model);
 	cop_config_rules_read_arm_names(reading, cfg, model);
+	cop_config_rules_adopt_arms(&adopted, model);
 	reading->arms = &model->arm_name_list;
 	read_section(reading, cfg, &cop_config_model_section, 2, learner, model);
 	reading->arms = NULL;

@@ -6,22 +6,67 @@
 #include <string.h>
 
 #include "daemon/config/config_rules.h"
+#include "base/mem.h"
 #include "online/model_names.h"
+#include "online/model_trained.h"
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
 
 /* ---- where it is found ---- */
 
-static bool find_running(
-        const cop_config_reading *reading, const cop_config_model *asked, const char *file, cop_config_model *out)
+/* A list of names has a limit for each; without them arms are numbers. */
+static bool fits_list(char *const *names, size_t count)
 {
+	for (size_t i = 0; i < count; i++) {
+		const unsigned char *at = (const unsigned char *)names[i];
+		if (*at == '\0' || strlen(names[i]) > COP_CONFIG_LISTED_NAME)
+			return false;
+		for (; *at != '\0'; at++)
+			if (*at < 0x20 || *at == 0x7f)
+				return false;
+	}
+	return true;
+}
+
+/* Those of a trained model in a saved state. Without memory it stays without them. */
+static cop_err read_arms(const void *data, size_t length, cop_config_adopted *out)
+{
+	cop_config_list list = { 0 };
+	cop_err err = cop_model_trained_arms(data, length, &list.items, &list.count);
+	if (err == COP_OK && fits_list(list.items, list.count))
+		out->arms = list;
+	else
+		cop_config_list_free(&list);
+	return err;
+}
+
+static bool copy_list(const cop_config_list *from, cop_config_list *out)
+{
+	*out = (cop_config_list){ .items = cop_mem_alloc(from->count, sizeof *out->items) };
+	for (; out->items != NULL && out->count < from->count; out->count++) {
+		out->items[out->count] = cop_mem_strdup(from->items[out->count]);
+		if (out->items[out->count] == NULL)
+			break;
+	}
+	if (out->count == from->count)
+		return true;
+	cop_config_list_free(out);
+	return false;
+}
+
+static bool find_running(
+        const cop_config_reading *reading, const cop_config_model *asked, const char *file, cop_config_adopted *found)
+{
+	cop_config_model *out = &found->was;
 	const cop_config *live = reading->origin.live;
 	const cop_config_model *model = live == NULL ? NULL : cop_config_find(live, asked->name, strlen(asked->name));
 	if (model == NULL || model->life != asked->life || model->start_from == NULL ||
 	        strcmp(model->start_from, file) != 0)
 		return false;
 	*out = *model;
+	if (cop_config_model_is(model, COP_SETTING_OF_TRAINED) && model->arm_names == NULL)
+		return copy_list(&model->arm_name_list, &found->arms);
 	return true;
 }
 
@@ -37,7 +82,8 @@ static bool open_checkpoint(cop_config_reading *reading, cop_section_file *file)
 	       cop_section_file_open(file, reading->checkpoint.data, reading->checkpoint.length, NULL, NULL) == COP_OK;
 }
 
-static bool find_checkpointed(cop_config_reading *reading, const char *name, const char *stored, cop_config_model *out)
+static bool find_checkpointed(
+        cop_config_reading *reading, const char *name, const char *stored, cop_config_adopted *out)
 {
 	cop_section_file file;
 	cop_model_section section;
@@ -55,33 +101,35 @@ static bool find_checkpointed(cop_config_reading *reading, const char *name, con
 			continue;
 		cop_cursor_text(&cursor, saved, sizeof saved);
 		size_t left = cop_cursor_left(&cursor);
+		const void *state = cop_cursor_take(&cursor, left);
 		if (cursor.err != COP_OK || strcmp(saved, stored) != 0 ||
-		        cop_model_peek(cop_cursor_take(&cursor, left), left, &settings, NULL) != COP_OK)
+		        cop_model_peek(state, left, &settings, NULL) != COP_OK)
 			continue;
-		out->set = settings;
-		return true;
+		out->was.set = settings;
+		return read_arms(state, left, out) == COP_OK;
 	}
 	return false;
 }
 
 /* *space: NULL when it has none. COP_ENOTFOUND, COP_EFORMAT ... with *why. */
-static cop_err read_saved(const char *path, cop_config_model *out, cop_feature_space **space, cop_diag *why)
+static cop_err read_saved(const char *path, cop_config_adopted *out, cop_diag *why)
 {
 	cop_bytes bytes;
 	cop_section_file file;
 	cop_model_settings settings;
-	*space = NULL;
 	cop_bytes_init(&bytes);
-	cop_err err = cop_section_file_load(path, &bytes, why);
+	cop_err err = cop_model_trained_load(path, &bytes, why);
 	if (err == COP_OK)
 		err = cop_model_peek(bytes.data, bytes.length, &settings, why);
 	if (err == COP_OK)
 		err = cop_section_file_open(&file, bytes.data, bytes.length, NULL, why);
 	if (err == COP_OK) {
-		out->set = settings;
-		err = cop_model_names_load(&file, &settings.learner, space, why);
+		out->was.set = settings;
+		err = cop_model_names_load(&file, &settings.learner, &out->space, why);
 		err = err == COP_ENOTFOUND ? COP_OK : err;
 	}
+	if (err == COP_OK)
+		err = read_arms(bytes.data, bytes.length, out);
 	cop_bytes_fini(&bytes);
 	return err;
 }
@@ -104,11 +152,11 @@ void cop_config_adopt_find(
 	if (!cop_config_locate(reading, section, "start_from", out->path))
 		return;
 	const cop_config_text *file = cfg_getptr(section, "start_from");
-	out->found = find_running(reading, model, file->text, &out->was) ||
-	             find_checkpointed(reading, model->name, model->stored, &out->was);
+	out->found = find_running(reading, model, file->text, out) ||
+	             find_checkpointed(reading, model->name, model->stored, out);
 	if (out->found)
 		return;
-	cop_err err = read_saved(out->path, &out->was, &out->space, &why);
+	cop_err err = read_saved(out->path, out, &why);
 	out->found = out->from_file = err == COP_OK;
 	if (err == COP_OK || says_all(section))
 		return;
@@ -131,6 +179,16 @@ void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *
 	        i++) /* learner and features were taken before the others */
 		if ((cop_model_options[i].flags & COP_SETTING_IS_SAVED) != 0)
 			cop_setting_copy(&cop_model_options[i], model, &adopted->was);
+}
+
+void cop_config_rules_adopt_arms(cop_config_adopted *adopted, cop_config_model *model)
+{
+	if (model->arm_names == NULL && cop_config_model_is(model, COP_SETTING_OF_TRAINED) &&
+	        adopted->arms.count == model->set.learner.arms) {
+		model->arm_name_list = adopted->arms;
+		adopted->arms = (cop_config_list){ 0 };
+	}
+	cop_config_list_free(&adopted->arms);
 }
 
 /* ---- what contradicts ---- */
@@ -161,7 +219,7 @@ static bool agrees(const cop_setting *rule, const cop_config_model *is, const co
 	const cop_learner_settings *l = &is->set.learner, *m = &was->set.learner;
 	if (strcmp(rule->name, "max_nonzeros") == 0)
 		return l->max_nonzeros >= m->max_nonzeros;
-	if (strcmp(rule->name, "arms") == 0)
+	if (strcmp(rule->name, "arms") == 0 && !cop_config_model_is(was, COP_SETTING_OF_TRAINED))
 		return l->arms >= m->arms;
 	if (strcmp(rule->name, "features") == 0 && cop_learner_takes_features(m))
 		return l->features >= m->features;

@@ -42,9 +42,15 @@ static uint64_t machine_bytes(void)
 	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
 }
 
+static bool is_trained(const cop_config_model *model)
+{
+	const cop_learner_class *class = cop_learner_find(model->set.learner.learner);
+	return class != NULL && class->fixed;
+}
+
 static cop_config_refit_off default_of(const cop_config *config, const cop_config_model *model, bool program)
 {
-	if (cop_config_model_is(model, COP_SETTING_OF_VALUE))
+	if (cop_config_model_is(model, COP_SETTING_OF_VALUE) || is_trained(model))
 		return COP_REFIT_OFF_LEARNER;
 	return !config->journal_enabled ? COP_REFIT_OFF_JOURNAL : !program ? COP_REFIT_OFF_PROGRAM : COP_REFIT_ON;
 }
@@ -222,15 +228,29 @@ static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_c
 	        model->set.learner.height);
 }
 
+/* What it is comes from the file. A journal's configuration has none: the state is in its checkpoints. */
+static void check_trained(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (model->start_from == NULL && reading->folder != NULL)
+		cop_config_complain(reading, cop_config_line(section, "learner"), "learner",
+		        "%s serves a file of coppice train, expected start_from with its name",
+		        model->set.learner.learner);
+	if (model->refit.enabled)
+		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
+		        "a trained model does not change, expected enabled = true only with learners that learn");
+}
+
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	if (cop_config_model_is(model, COP_SETTING_OF_RANK))
 		check_candidates(reading, section, model);
-	else if (!cop_config_model_is(model, COP_SETTING_OF_VALUE))
+	else if (!cop_learner_plays_values(&model->set.learner))
 		check_present(reading, section, "arms", "their number, at least 2");
 	if (cop_config_model_is(model, COP_SETTING_OF_VALUE) && model->set.learner.feedback == COP_VALUE_BINS)
 		check_bins(reading, section, model);
+	if (is_trained(model))
+		check_trained(reading, section, model);
 	if (cop_config_model_is(model, COP_SETTING_OF_ENSEMBLE))
 		check_experts(reading, section, model);
 	bool mixture =

@@ -137,6 +137,7 @@ typedef struct cop_config_adopted {
 	bool missing;             /* there should be some: complained of */
 	cop_config_model was;     /* its saved options; texts and lists mean nothing */
 	cop_feature_space *space; /* the file's, NULL: none; freed by the check */
+	cop_config_list arms;     /* names of a trained model's classes; taken by cop_config_rules_adopt_arms */
 	char path[COP_CONFIG_PATH];
 } cop_config_adopted;
 
@@ -145,6 +146,8 @@ void cop_config_adopt_find(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, cop_config_adopted *out);
 /* Into a model of the same learner, before what the section says itself. */
 void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *model);
+/* Names of arms, unless the section names a file of them. */
+void cop_config_rules_adopt_arms(cop_config_adopted *adopted, cop_config_model *model);
 /* Complains of what the section says otherwise than the file. */
 void cop_config_adopt_check(
         cop_config_reading *reading, cfg_t *section, cop_config_adopted *adopted, const cop_config_model *model);

@@ -64,6 +64,8 @@ static cop_err freeze(cop_model_slot *slot, bool frozen)
 	cop_model_shadow_roles(slot->model, &roles);
 	if (roles.frozen == frozen)
 		return COP_EEXIST;
+	if (cop_model_learner(slot->model)->class->fixed)
+		return COP_ESHAPE;
 	cop_model_freeze(slot->model, frozen);
 	return COP_OK;
 }
@@ -82,7 +84,8 @@ static cop_err simple(cop_model_slot *slot, cop_wire_promotion kind, cop_diag *d
 	              : kind == COP_WIRE_PROMOTION_RETIRE   ? retire(slot)
 	                                                    : freeze(slot, kind == COP_WIRE_PROMOTION_FREEZE);
 	if (err != COP_OK)
-		cop_diag_message(diag, "model \"%s\": %s", slot->name, missing[kind]);
+		cop_diag_message(diag, "model \"%s\": %s", slot->name,
+		        err == COP_ESHAPE ? "a trained model has nothing that could learn" : missing[kind]);
 	else if (kind == COP_WIRE_PROMOTION_PROMOTE)
 		cop_refit_controller_promote(&slot->refit.controller, learned_of(slot));
 	return err;

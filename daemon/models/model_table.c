@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "daemon/models/model_table_private.h"
+#include "online/model_trained.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
 
@@ -307,7 +308,7 @@ cop_err cop_model_table_start_slot(cop_model_slot **slot, cop_log *log, cop_diag
 	cop_model_settings saved;
 	cop_diag why = { 0 };
 	cop_bytes_init(&file);
-	cop_err err = cop_section_file_load(path, &file, &why);
+	cop_err err = cop_model_trained_load(path, &file, &why);
 	if (err != COP_OK)
 		cop_diag_of(diag, path, "model \"%s\": start_from: %s", (*slot)->name,
 		        why.message[0] != '\0' ? why.message : cop_err_text(err));

@@ -75,7 +75,7 @@ static void put_tree(const cop_explain_body *body, const cop_explained_tree *tre
 /* Arms' losses are stacked around 1/2: prediction = 1/2 + the experts' contributions; values are their plain sum. */
 static double contribution(const cop_model_slot *served, const cop_explained_expert *expert)
 {
-	double zero = cop_config_model_is(served->config, COP_SETTING_OF_VALUE) ? 0.0 : 0.5;
+	double zero = cop_learner_plays_values(&served->config->set.learner) ? 0.0 : 0.5;
 	return expert->weight * (expert->prediction - zero);
 }
 
@@ -108,7 +108,7 @@ static bool has_density(const cop_explain_body *body)
 static void put_action(const cop_explain_body *body, cop_bytes *out)
 {
 	const cop_model_slot *served = body->served;
-	if (cop_config_model_is(served->config, COP_SETTING_OF_VALUE)) {
+	if (cop_learner_plays_values(&served->config->set.learner)) {
 		cop_wire_put_key_double(out, "y", cop_model_value(served->model, body->decision.y));
 		if (has_density(body))
 			cop_wire_put_key_double(out, "p", cop_model_density(served->model, &body->decision));

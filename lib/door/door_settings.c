@@ -162,5 +162,11 @@ cop_err cop_door_settings_read(const char *text, bool living, cop_model_settings
 		if (err != COP_OK)
 			return err;
 	}
-	return living ? COP_OK : need_features(&r);
+	if (living)
+		return COP_OK;
+	const cop_learner_class *class = cop_learner_find(settings->learner.learner);
+	if (class != NULL && class->fixed)
+		return complain(
+		        &r, COP_EINVAL, "learner", "its models come from files of coppice train, expected another");
+	return need_features(&r);
 }

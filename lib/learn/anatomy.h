@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "learn/forest.h"
+#include "tree/trees.h"
 
 #define COP_ANATOMY_PARTS 6
 
@@ -35,6 +36,7 @@ typedef struct cop_anatomy_part {
 	cop_anatomy_linear linear;
 	size_t first_tree, trees; /* of cop_learner_tree */
 	const cop_forest *forest; /* NULL: none */
+	const cop_trees *fitted;  /* trees of a batch fit that predict as they are; NULL: none */
 	bool refit;               /* the trees of a batch fit (cop_learner_class.refitted) */
 } cop_anatomy_part;
 

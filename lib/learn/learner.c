@@ -33,7 +33,7 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings)
 bool cop_learner_takes_features(const cop_learner_settings *settings)
 {
 	const cop_learner_class *class = cop_learner_find(settings->learner);
-	if (class == NULL || class->candidates || settings->features == 0)
+	if (class == NULL || class->candidates || class->fixed || settings->features == 0)
 		return false;
 	return !class->values || settings->feedback != COP_VALUE_BINS;
 }
@@ -94,7 +94,7 @@ static const char *actions_refusal(const cop_learner_settings *s, const cop_lear
 static const char *refusal(const cop_learner_settings *s, const cop_learner_class *class)
 {
 	if (class == NULL)
-		return "learner: expected ensemble, dgt, value or rank";
+		return "learner: expected ensemble, dgt, value, rank, trained or trained_value";
 	if (s->features == 0 && (s->bits < 1 || s->bits > COP_LEARNER_MAX_BITS))
 		return "bits: expected 1 to " LIMIT(COP_LEARNER_MAX_BITS);
 	if (s->features == 0 && (s->max_nonzeros < 1 || s->max_nonzeros > COP_LEARNER_MAX_NONZEROS))
@@ -322,7 +322,7 @@ cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const cop_cand
 	cop_err err = check_loss(learner, loss);
 	if (err != COP_OK)
 		return err;
-	if (learner->frozen) {
+	if (learner->frozen || learner->class->fixed) {
 		learner->unlearnt++;
 		return COP_OK;
 	}
@@ -373,6 +373,10 @@ static void paths(const cop_learner *learner, size_t *trees, size_t *nodes)
 	size_t more = 0, deeper = 0;
 	if (refit != NULL)
 		cop_refit_paths(refit, &more, &deeper);
+	if (learner->class->paths != NULL) {
+		learner->class->paths(learner, trees, nodes);
+		return;
+	}
 	*trees = cop_learner_trees(learner) + more;
 	*nodes = cop_learner_trees(learner) * learner->settings.height + deeper;
 }

@@ -2,7 +2,8 @@
  *
  * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "value" (continuous
  * actions), "rank" (candidates with features of their own, whose number may change from event to event; an action is a
- * candidate's place among them). A decision is a plain value that the caller keeps (online/pending.h) and gives back
+ * candidate's place among them), "trained" and "trained_value" (trees that a batch learner made, classes and numbers, as
+ * they are; learn/learner_trained.c). A decision is a plain value that the caller keeps (online/pending.h) and gives back
  * with the loss. Contexts are raw rows: dense with `features` values, or sparse over 2^bits hashed features; candidates
  * likewise. Losses of arms and candidates are in [0, 1]; values live in [0, 1], scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
  * thread per learner; decide, learn and explain allocate nothing. Trees of a batch fit may be taken in. */
@@ -122,6 +123,7 @@ typedef struct cop_learner_class {
 	bool candidates;         /* candidates instead of arms */
 	bool masks;              /* learning wants the mask of the decision */
 	bool experts;            /* it can be told which experts take part, and has policy "matching" */
+	bool fixed;              /* what it is stays: it learns nothing, and no arms or features can be added */
 	bool one_tree;           /* a refit's tree takes the place of its own, if it is as high at most */
 	unsigned max_height;     /* of its trees */
 	double least_propensity; /* where the settings have none, with other policies than epsilon */
@@ -165,6 +167,8 @@ typedef struct cop_learner_class {
 	void (*inherit)(cop_learner *learner, cop_learner *from);
 	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
 	double (*combine)(const cop_learner *learner, const cop_decision *decision);
+	/* Trees and nodes of an explanation, where they are not those of its trees and refit. NULL: they are. */
+	void (*paths)(const cop_learner *learner, size_t *trees, size_t *nodes);
 	size_t (*trees)(const cop_learner *learner);
 	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
 	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
@@ -351,6 +355,8 @@ extern const cop_learner_class cop_learner_ensemble;
 extern const cop_learner_class cop_learner_dgt;
 extern const cop_learner_class cop_learner_value;
 extern const cop_learner_class cop_learner_rank;
+extern const cop_learner_class cop_learner_trained;
+extern const cop_learner_class cop_learner_trained_value;
 /* Not a row: what learner value makes of settings with bins. */
 extern const cop_learner_class cop_learner_bins;
 

@@ -18,6 +18,8 @@ static const struct {
 	{ "dgt", "epsilon", 0.3, 30, 30, -1, { 6, 6 }, { 1, 1 }, 1e-3, 0 },
 	/* Deeper trees fit the noise of a few thousand contexts. */
 	{ "value", "", -1, -1, -1, -1, { 3, 3 }, { 16, 16 }, 1, 0.1 },
+	{ "trained", "", -1, -1, -1, -1, { 0, 0 }, { 0, 0 }, 0, 0 },
+	{ "trained_value", "", -1, -1, -1, -1, { 0, 0 }, { 0, 0 }, 0, 0 },
 };
 
 void cop_learner_defaults_fill(cop_learner_settings *s)

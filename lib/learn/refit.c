@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/explained_tree.h"
 
 #define NOTHING_KNOWN 0.5f
 #define LARGEST_SHARE 1e6  /* of a step */
@@ -263,65 +264,15 @@ void cop_refit_learn(cop_refit *refit, const cop_row *raw, size_t output, double
 	}
 }
 
-static float value_at(const cop_row *x, uint32_t index)
-{
-	if (x->dense != NULL)
-		return x->dense[index];
-	size_t from = 0, to = x->nnz;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (x->index[middle] < index)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from < x->nnz && x->index[from] == index ? x->value[from] : 0.0f;
-}
-
-/* The heaviest stored features of vector t at raw. */
-static void fill_node(const cop_tree_vectors *nodes, size_t t, const cop_row *raw, cop_explained_node *out)
-{
-	for (size_t i = nodes->start[t]; i < nodes->start[t + 1]; i++) {
-		float value = value_at(raw, nodes->index[i]);
-		cop_explained_feature f = { nodes->index[i], value, nodes->weight[i], nodes->weight[i] * value };
-		size_t at = out->count;
-		while (at > 0 && fabsf(out->features[at - 1].contribution) < fabsf(f.contribution))
-			at--;
-		if (at == COP_EXPLANATION_NODE || f.contribution == 0.0f)
-			continue;
-		size_t kept = out->count < COP_EXPLANATION_NODE ? out->count++ : COP_EXPLANATION_NODE - 1;
-		memmove(&out->features[at + 1], &out->features[at], (kept - at) * sizeof f);
-		out->features[at] = f;
-	}
-}
-
-/* Of a polytope, of its heaviest facet there. */
-static void fill_split(const cop_tree *tree, size_t t, const cop_row *raw, cop_explained_node *out)
-{
-	const cop_tree_parts *parts = cop_tree_view(tree);
-	if (cop_tree_parts_facets(parts, t) > 0)
-		fill_node(&parts->facets, cop_tree_heaviest_facet(tree, t, raw), raw, out);
-	else
-		fill_node(&parts->nodes, t, raw, out);
-}
-
 static void explain_tree(
         cop_refit *r, size_t m, const cop_row *raw, size_t output, cop_explanation *e, cop_explained_expert *expert)
 {
 	const cop_tree *tree = cop_trees_at(r->trees, m);
 	const cop_row seen = seen_of(r, raw);
 	cop_explained_tree *out = cop_explanation_tree(e, expert);
-	size_t leaf;
-	size_t steps = cop_tree_path(tree, &seen, r->path, &leaf);
-	for (size_t i = 0; i < steps; i++) {
-		cop_explained_node *node = cop_explanation_node(e, out);
-		node->node = r->path[i].node;
-		node->margin = r->path[i].margin;
-		fill_split(tree, r->path[i].node, &seen, node);
-	}
+	size_t leaf = cop_explained_tree_walk(tree, &seen, r->path, e, out);
 	cop_tree_leaf_outputs(tree, leaf, &seen, r->work);
 	fill_unknown(r, r->work);
-	out->leaf = (uint32_t)leaf;
 	out->value = r->work[output] + r->shift[(r->first[m] + leaf) * r->outputs + output];
 }
 

@@ -7,7 +7,8 @@
 
 #include "learn/learner_defaults.h"
 
-const char *const cop_model_options_learners[] = { "ensemble", "dgt", "value", "rank", NULL };
+const char *const cop_model_options_learners[] = { "ensemble", "dgt", "value", "rank", "trained", "trained_value",
+	NULL };
 const char *const cop_model_options_policies[] = { "epsilon", "squarecb", "fastcb", "matching", NULL };
 static const char *const rewards[] = { "earliest", "last", "sum", "first", NULL };
 static const char *const none[] = { "none", NULL };
@@ -40,13 +41,13 @@ const cop_setting cop_model_options[] = {
 		"value plays numbers" },
 	{ "features", COP_SETTING_WHOLE, L(features), WITHIN(0, COP_LEARNER_MAX_FEATURES), OF(ALL), SHAPE,
 		.text = "number of a context's features; 0: sparse, by name" },
-	{ "arms", COP_SETTING_WHOLE, L(arms), WITHIN(2, COP_LEARNER_MAX_ARMS), OF(ARMS), SHAPE,
+	{ "arms", COP_SETTING_WHOLE, L(arms), WITHIN(2, COP_LEARNER_MAX_ARMS), OF(CLASSES), SHAPE,
 		.text = "number of actions" },
-	{ "bits", COP_SETTING_COUNT, L(bits), WITHIN(1, COP_LEARNER_MAX_BITS), OF(ALL), SHAPE,
+	{ "bits", COP_SETTING_COUNT, L(bits), WITHIN(1, COP_LEARNER_MAX_BITS), OF(LEARNING), SHAPE,
 		.text = "sparse: features are hashed to 2^bits places" },
-	{ "max_nonzeros", COP_SETTING_WHOLE, L(max_nonzeros), WITHIN(1, COP_LEARNER_MAX_NONZEROS), OF(ALL), SAVED,
+	{ "max_nonzeros", COP_SETTING_WHOLE, L(max_nonzeros), WITHIN(1, COP_LEARNER_MAX_NONZEROS), OF(LEARNING), SAVED,
 		.text = "sparse: most features of a context" },
-	{ "max_candidates", COP_SETTING_WHOLE, L(max_candidates), WITHIN(1, 100000), OF(ALL), SAVED,
+	{ "max_candidates", COP_SETTING_WHOLE, L(max_candidates), WITHIN(1, 100000), OF(LEARNING), SAVED,
 		.text = "rank: most candidates of an event" },
 	{ "candidate_features", COP_SETTING_WHOLE, L(candidate_features), WITHIN(0, COP_LEARNER_MAX_FEATURES),
 		OF(RANK), SHAPE, .text = "number of a candidate's features, where contexts are not sparse" },
@@ -72,14 +73,14 @@ const cop_setting cop_model_options[] = {
 		.text = "arm K has at most probability P" },
 	{ "experts", COP_SETTING_WORDS, L(experts), .words = cop_learner_expert_names, OF(ENSEMBLE), SHAPE,
 		ON_LINE("experts", "A,B,..."), .text = "which take part beside the arms' averages" },
-	{ "height", COP_SETTING_COUNT, L(height), WITHIN(1, COP_LEARNER_MAX_HEIGHT), OF(ALL), SHAPE,
+	{ "height", COP_SETTING_COUNT, L(height), WITHIN(1, COP_LEARNER_MAX_HEIGHT), OF(LEARNING), SHAPE,
 		ON_LINE("height", "H"), .text = "of the oblique trees, for ensemble and rank at most 8" },
 	{ "trees", COP_SETTING_WHOLE, L(trees), WITHIN(0, COP_LEARNER_MAX_TREES),
 		.learners = COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_VALUE | COP_SETTING_OF_RANK, SHAPE,
 		ON_LINE("trees", "M"), .text = "number of oblique trees" },
-	{ "learning_rate", COP_SETTING_NUMBER, L(learning_rate), WITHIN(1e-9, COP_LEARNER_MAX_RATE), OF(ALL), SAVED,
+	{ "learning_rate", COP_SETTING_NUMBER, L(learning_rate), WITHIN(1e-9, COP_LEARNER_MAX_RATE), OF(LEARNING), SAVED,
 		ON_LINE("rate", "R"), .text = "learning rate: dgt's own, a factor for the others" },
-	{ "seed", COP_SETTING_WHOLE, L(seed), WITHIN(0, 0x1p64), OF(ALL), SAVED,
+	{ "seed", COP_SETTING_WHOLE, L(seed), WITHIN(0, 0x1p64), OF(LEARNING), SAVED,
 		.text = "of the model's start and its exploration" },
 	{ "reward_window", COP_SETTING_SECONDS, IN(reward_window), WITHIN(MILLISECOND, 365 * DAY), OF(ALL), LIVE,
 		.text = "how long a decision waits for its feedback" },
@@ -112,7 +113,7 @@ const cop_setting cop_model_options[] = {
 		.text = "names of a decision's losses, of which the sum of WEIGHT times loss is learned; without WEIGHT: only reported" },
 	{ "loss_ranges", COP_SETTING_RANGES, IN(losses.ranges), OF(POLICY), QUIET,
 		.text = "between which a named loss lies; without it 0 and 1" },
-	{ "apprentice", COP_SETTING_OTHER, OF(ALL), LIVE,
+	{ "apprentice", COP_SETTING_OTHER, OF(LEARNING), LIVE,
 		.text = "an existing system decides, and the model learns from that" },
 	{ "pending_max", COP_SETTING_WHOLE, IN(pending_max), WITHIN(1, 100000000), OF(ALL), LIVE,
 		.text = "decisions that may wait for feedback; the oldest gives way" },
@@ -126,10 +127,10 @@ const cop_setting cop_model_options[] = {
 	{ "rate", COP_SETTING_OTHER, OF(ALL), .flags = COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET, .text = "events in a second: contexts and feedback; 0: any number" },
 	{ "explain_keep", COP_SETTING_WHOLE, IN(explain_keep), WITHIN(0, 65536), OF(ALL), LIVE,
 		.text = "newest decisions whose explanation is kept from decide time" },
-	{ "names_bytes", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "sparse: memory of features' names" },
+	{ "names_bytes", COP_SETTING_OTHER, OF(LEARNING), LIVE, .text = "sparse: memory of features' names" },
 	{ "feature_names", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "file with a name for each feature" },
 	{ "candidate_names", COP_SETTING_OTHER, OF(RANK), LIVE, .text = "file with a name for each feature of candidates" },
-	{ "arm_names", COP_SETTING_OTHER, OF(ARMS), LIVE, .text = "file with a name for each arm" },
+	{ "arm_names", COP_SETTING_OTHER, OF(CLASSES), LIVE, .text = "file with a name for each arm" },
 	{ "start_from", COP_SETTING_OTHER, OF(ALL), .text = "a saved model to begin with" },
 	{ .name = NULL },
 };

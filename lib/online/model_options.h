@@ -11,13 +11,17 @@
 #include "online/setting.h"
 
 /* Bits of learners, in the order of cop_model_options_learners. */
-#define COP_SETTING_OF_ENSEMBLE 1u
-#define COP_SETTING_OF_DGT      2u
-#define COP_SETTING_OF_VALUE    4u
-#define COP_SETTING_OF_RANK     8u
-#define COP_SETTING_OF_ARMS     (COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_DGT)
-#define COP_SETTING_OF_POLICY   (COP_SETTING_OF_ARMS | COP_SETTING_OF_RANK)
-#define COP_SETTING_OF_ALL      15u
+#define COP_SETTING_OF_ENSEMBLE      1u
+#define COP_SETTING_OF_DGT           2u
+#define COP_SETTING_OF_VALUE         4u
+#define COP_SETTING_OF_RANK          8u
+#define COP_SETTING_OF_TRAINED       16u
+#define COP_SETTING_OF_TRAINED_VALUE 32u
+#define COP_SETTING_OF_ARMS          (COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_DGT)
+#define COP_SETTING_OF_CLASSES       (COP_SETTING_OF_ARMS | COP_SETTING_OF_TRAINED)
+#define COP_SETTING_OF_POLICY        (COP_SETTING_OF_ARMS | COP_SETTING_OF_RANK)
+#define COP_SETTING_OF_LEARNING      15u
+#define COP_SETTING_OF_ALL           63u
 
 extern const char *const cop_model_options_learners[];
 extern const char *const cop_model_options_policies[];

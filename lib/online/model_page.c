@@ -155,7 +155,7 @@ static void put_kind(const cop_anatomy_part *part, cop_bytes *out)
 	else if (part->trees > 0)
 		cop_tree_phrases_put(out, "%zu tree%s%s", part->trees, part->trees == 1 ? "" : "s",
 		        part->linear.weights != NULL ? " and a linear term" : "");
-	else if (part->refit)
+	else if (part->refit || part->fitted != NULL)
 		put(out, "trees of a batch fit");
 	else if (part->linear.inputs > part->linear.plain)
 		put(out, "linear, with products");

@@ -153,26 +153,42 @@ static cop_err put(walk *w, const group *g, const key *at, double value)
 	return look(w, at);
 }
 
-/* name + text; blanks, bars and colons of the text become underscores. */
+/* name + between + text into the naming's room. */
+static bool join(walk *w, const key *at, const char *between, const char *text, size_t length, key *out)
+{
+	cop_bytes *whole = &w->naming->text;
+	cop_bytes_clear(whole);
+	cop_bytes_put(whole, at->name, at->length);
+	cop_bytes_put(whole, between, strlen(between));
+	cop_bytes_put(whole, text, length);
+	*out = (key){ (const char *)whole->data, whole->length };
+	return whole->err == COP_OK;
+}
+
+/* The column NAME=TEXT of a category, as trained models have them; else name + text, in which blanks, bars and colons of
+ * the text become underscores. */
 static cop_err put_string(walk *w, const group *g, const key *at)
 {
 	const char *text;
 	size_t length;
+	key whole;
 	cop_bytes *both = &w->naming->text;
 	if (w->naming->strict && cop_feature_space_find(w->space, g->name, g->length, at->name, at->length) != SIZE_MAX)
 		return refuse_value(w, at, COP_EINVAL, "a number");
 	cop_err err = cop_wire_cursor_string(w->cursor, &text, &length);
 	if (err != COP_OK)
 		return refuse_value(w, at, err, "a string");
-	cop_bytes_clear(both);
-	cop_bytes_put(both, at->name, at->length);
-	cop_bytes_put(both, text, length);
-	if (both->err != COP_OK)
+	if (cop_feature_space_is_dense(w->space)) {
+		if (!join(w, at, "=", text, length, &whole))
+			return no_memory(w);
+		if (cop_feature_space_find(w->space, g->name, g->length, whole.name, whole.length) != SIZE_MAX)
+			return put(w, g, &whole, 1.0);
+	}
+	if (!join(w, at, "", text, length, &whole))
 		return no_memory(w);
 	for (size_t i = at->length; i < both->length; i++)
 		if (strchr(" \t|:", both->data[i]) != NULL && both->data[i] != '\0')
 			both->data[i] = '_';
-	const key whole = { (const char *)both->data, both->length };
 	return put(w, g, &whole, 1.0);
 }
 

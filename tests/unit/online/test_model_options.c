@@ -13,7 +13,7 @@ static cop_model_settings settings_of(const char *learner, bool sparse)
 	s.learner.features = sparse ? 0 : 3;
 	if (strcmp(learner, "rank") == 0)
 		s.learner.candidate_features = sparse ? 0 : 2;
-	else if (strcmp(learner, "value") != 0)
+	else if (strstr(learner, "value") == NULL)
 		s.learner.arms = 2;
 	return s;
 }
