@@ -238,6 +238,7 @@ TRAIN_ROWS = [
     (CART + " --trees 3 --forest bagging", "share", "0.9", "0.5"),
     (LAPTAO + " --trees 2", "share", "0.9", "0.5"),
     (CART_VALUES + " --trees 3 --forest gradient", "shrinkage", "0.1", "0.5"),
+    (CART + " --trees 3 --forest gradient", "shrinkage", "0.3", "0.1"),
     (LAPTAO, "trees", "1", "2"),
     (LAPTAO, "neighbours", "10", "3"),
     (LAPTAO, "perplexity", "5", "2"),

@@ -170,7 +170,8 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        "                       (default 0.9)" },
 	[COP_HYPERPARAMETER_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, .help = "bagging: drawn with replacement" },
 	[COP_HYPERPARAMETER_SHRINKAGE] = { "shrinkage", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
-	        "gradient boosting: of each tree (default 0.1)" },
+	        "gradient boosting: of each tree (default 0.1; classes: 6\n"
+	        "                       over the number of trees, from 0.1 to 0.3)" },
 	[COP_HYPERPARAMETER_NEIGHBOURS] = { "neighbours", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL,
 	        "nearest rows that a row is joined to (default 10)" },
 	[COP_HYPERPARAMETER_PERPLEXITY] = { "perplexity", NUMBER, COP_FOR_LAPTAO, 1, 1000, NULL,

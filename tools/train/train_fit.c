@@ -134,6 +134,17 @@ static cop_err fit_ranked(
 	return err;
 }
 
+#define SHRINKAGE 0.1
+#define REACH     6.0 /* shrinkage times trees that boosted classes need at least (docs/evidence/papers.md) */
+#define MOST      0.3
+
+/* A few trees of classes go far enough only in longer steps. */
+static double shrinkage_of(const cop_train_fitting *f, const cop_sample *sample)
+{
+	double trees = cop_train_knob(f, COP_HYPERPARAMETER_TREES, 1.0);
+	return sample->task == COP_TASK_CLASSES ? fmin(fmax(REACH / trees, SHRINKAGE), MOST) : SHRINKAGE;
+}
+
 static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_trees **out)
 {
 	const cop_train_job *job = f->job;
@@ -144,7 +155,7 @@ static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_tr
 		.share = cop_train_knob(f, COP_HYPERPARAMETER_SHARE, 0.9),
 		.replace = cop_train_knob(f, COP_HYPERPARAMETER_REPLACE, 0.0) > 0.0,
 		.vote = sample->task == COP_TASK_CLASSES && !linear && !is_cart(f),
-		.shrinkage = cop_train_knob(f, COP_HYPERPARAMETER_SHRINKAGE, 0.1),
+		.shrinkage = cop_train_knob(f, COP_HYPERPARAMETER_SHRINKAGE, shrinkage_of(f, sample)),
 		.seed = job->seed,
 		.end = &f->outcome->end,
 	};
