@@ -414,7 +414,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	        report->serving->counts.item_codes, out);
 	put_checkpoints(report, out);
 	put_journal(report, out);
-	cop_replica_body_metrics(report->replica, out);
+	cop_replica_body_metrics(report->replica, report->serving->until, out);
 	put_daemon(report, out);
 	put_process(report, out);
 }

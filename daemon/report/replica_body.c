@@ -1,6 +1,7 @@
 /* Followers are told by the leader, what it knows of them; each instance reports its own role. */
 #include "daemon/report/replica_body.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "daemon/common/clock.h"
@@ -112,13 +113,17 @@ static void put_behind(const cop_replica_leader *l, cop_bytes *out)
 	}
 }
 
-void cop_replica_body_metrics(const cop_replica *r, cop_bytes *out)
+void cop_replica_body_metrics(const cop_replica *r, double until, cop_bytes *out)
 {
 	const cop_replica_follower *f = &r->follower;
 	if (!r->enabled)
 		return;
 	bool follows = cop_replica_follows(r);
 	cop_exposition_lone_whole(out, "coppice_replica_leads", "1 while this instance leads.", !follows);
+	if (!follows && until > 0.0)
+		cop_exposition_lone_number(out, "coppice_replica_lead_seconds",
+		        "Seconds that it may still lead, unless it is ordered to again.",
+		        fmax(until - cop_clock_read(CLOCK_BOOTTIME), 0.0));
 	cop_exposition_lone_whole(out, "coppice_replica_epoch", "The epoch that it leads, or follows.",
 	        follows ? f->epoch : r->leader.epoch);
 	cop_exposition_lone_whole(out, "coppice_replica_following", "1 while it follows and takes records.",

@@ -7,6 +7,6 @@
 
 /* The key `replica` of a status; until: when it ends leading, in seconds since the machine began, 0: it does not. */
 void cop_replica_body_status(const cop_replica *replica, double until, cop_bytes *out);
-void cop_replica_body_metrics(const cop_replica *replica, cop_bytes *out);
+void cop_replica_body_metrics(const cop_replica *replica, double until, cop_bytes *out);
 
 #endif

@@ -13,7 +13,9 @@ import zmq
 from client_kills import KILLS, each_once, visit
 from conftest import DEADLINE, model, section, wait_for
 from npm_packages import installed
+from test_client_failover import WAYS, fail_over, go_on
 from test_curve import Keys
+from test_failover import group, lead, wait_for_followers
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "clients" / "node"
@@ -85,6 +87,29 @@ def test_client_over_kills_loses_nothing_and_does_nothing_twice(daemon, client):
     assert len(ids) > 100 * KILLS / 2 and ids == list(range(len(ids)))
     assert set(got["results"]) <= {"applied", "duplicate"}, got["results"]
     each_once(one, len(ids))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_client_goes_on_to_the_one_that_leads(daemon, client, way):
+    a, b = group(daemon, "a", "b", sync="replica", followers=1, models=model(reward_window="1h", pending_max=1000000))
+    lead(a)
+    wait_for_followers(a, 1)
+    command = ["node", "test/kills.js", f"{b.ipc('requests')},{a.ipc('requests')}", "m"]
+    with subprocess.Popen(command, cwd=client, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        running.stdout.readline()
+        fail_over(a, b, way)
+        if way == "stop":
+            go_on(a, way)
+        a.start()
+        for _ in range(3):
+            running.stdout.readline()
+        last = running.communicate("stop\n", timeout=DEADLINE)[0].splitlines()[-1]
+    assert running.returncode == 0
+    got = json.loads(last)
+    assert len(got["ids"]) > 300 and sorted(got["ids"]) == list(range(len(got["ids"])))
+    assert set(got["results"]) <= {"applied", "duplicate"}, got["results"]
+    found = b.client().model()
+    assert found["decisions"] == found["learned"] == len(got["ids"])
 
 
 def test_express_example_decides_and_learns(daemon, client):

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 from conftest import model, pack, program, section, unpack, wait_for
 from lease import Etcd, Lease
+from test_metrics import Pages
 
 LED = 3  # exit status of one that leads no longer
 
@@ -109,6 +110,16 @@ def test_epoch_does_not_fall_when_the_journal_is_gone(daemon):
     shutil.rmtree(one.state / "journal")
     one.start()
     assert lead(one)["epoch"] == 7 and list(epochs(one)) == [7]
+
+
+def test_time_that_is_left_is_a_metric(daemon):
+    pages = Pages()
+    one = daemon(start=False)
+    one.write_config(section("replica", {"name": "a", "listen": one.ipc("link")}) + pages.section + model())
+    one.start()
+    assert "coppice_replica_lead_seconds" not in pages.samples()
+    lead(one, **{"for": 500})
+    assert 400 < pages.samples()["coppice_replica_lead_seconds"] <= 500
 
 
 def test_order_by_coppice_ctl(daemon):

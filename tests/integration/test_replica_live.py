@@ -1,10 +1,14 @@
 """Models that are changed live in a group of replicas (coppice ctl model): followers change theirs at the same record."""
 
+import json
+from pathlib import Path
+
 from conftest import grow, model, wait_for
 from test_failover import LED
 from test_models_live import SHAPE, change, names
 from test_replica import begin, follows, instance, sections
 
+ROOT = Path(__file__).resolve().parents[2]
 MODELS = model(seed=1, policy="epsilon", epsilon=0.1)
 
 
@@ -123,3 +127,42 @@ def test_file_that_contradicts_is_named_and_waited_for(daemon):
     follower.write_config(follower.config.read_text().split('model "new"')[0])
     follows(leader, follower)
     assert names(follower.client()) == ["m", "new"] and live(follower) == live(leader)
+
+
+# ---- a program of another version
+
+
+def other_version(one, folder):
+    """The same program, that calls itself by another version from its next start on."""
+    version = json.loads((ROOT / "clients/node/package.json").read_text())["version"].encode()
+    later = version[:-1] + (b"9" if version[-1:] != b"9" else b"8")
+    program = folder / "coppiced-later"
+    program.write_bytes(Path(one.program).read_bytes().replace(version, later))
+    program.chmod(0o755)
+    one.program = program
+    return later.decode()
+
+
+def test_group_is_upgraded_one_by_one(daemon, tmp_path):
+    a, b = daemon(start=False), daemon(start=False)
+    for name, one, other in (("a", a, b), ("b", b, a)):
+        text = f'replica {{ name = "{name}" listen = "{one.ipc("link")}" of = {{ "{other.ipc("link")}" }} compare = 20 }}\n'
+        one.write_config('journal { sync = "replica" }\n' + text + MODELS)
+        one.start()
+    a.client().ok("lead")
+    grow(a.client(), prefix="old")
+    b.stop()
+    later = other_version(b, tmp_path)
+    b.start()
+    change_all(a.client())
+    check(a, b)
+    assert a.client().status()["replica"]["followers"][0]["program"] == later
+    a.client().ok("follow")
+    a.wait(LED)
+    b.client().ok("lead")
+    a.program = b.program
+    a.start()
+    grow(b.client(), prefix="new")
+    check(b, a)
+    assert [f["program"] for f in b.client().status()["replica"]["followers"]] == [later]
+    assert b.client().model()["decisions"] == b.client().model()["learned"] == 5 * 60

@@ -63,7 +63,7 @@ export interface Result {
 }
 
 export type Code = 'bad_request' | 'bad_features' | 'bad_loss' | 'unknown_model' | 'unknown_verb' | 'too_large' | 'busy'
-  | 'not_durable' | 'forbidden' | 'internal' | 'apprentice' | 'unknown_decision' | 'behind' | 'timeout' | 'closed';
+  | 'not_durable' | 'forbidden' | 'internal' | 'apprentice' | 'unknown_decision' | 'behind' | 'not_leader' | 'timeout' | 'closed';
 
 export class CoppiceError extends Error {
   constructor(code: Code, message: string, id?: Id);
@@ -92,7 +92,8 @@ export interface ClientOptions extends CallOptions, SocketOptions {
 }
 
 export class Client {
-  constructor(address: string, options?: ClientOptions);
+  /** Several: the instances of a group of replicas, of which one leads. */
+  constructor(addresses: string | readonly string[], options?: ClientOptions);
   decide(model: string, context: Context, options?: CallOptions): Promise<Action>;
   rank(model: string, context: Context & { c: readonly Features[] }, options?: CallOptions): Promise<Action>;
   feedback(model: string, id: Id, loss: number | readonly [number, number] | NamedLosses, more?: SelfContained,

@@ -2,6 +2,8 @@
 // that wait beside it, as one batch where the verb has one. Each message has a number, its seq, by which its reply is
 // found. Of a message that gets no reply in time the calls go back to their queue and are sent again under their ids,
 // so the daemon makes no second decision and learns no second loss; a late reply to the earlier message still counts.
+// With the endpoints of several instances there is one connection at a time: to the next one when a message gets no reply
+// or cannot be sent, or where a reply says who leads; what was under way is sent again there.
 // A call ends once: by a reply, by its time-out, or by close(). What has ended leaves its queue before it is sent.
 'use strict';
 const { randomUUID } = require('node:crypto');
@@ -17,7 +19,9 @@ const LACKING = { code: 'internal', message: 'the reply lacks an item' };
 const SEND_WAIT = 100; // milliseconds that a message waits for a connection before its calls are looked at again
 
 class Client {
-  #endpoint;
+  #endpoints;
+  #place = 0; // of the one that the socket is connected to
+  #moves = 0; // since something was answered
   #options;
   #socket;
   #queues = new Map(); // verb and model -> {verb, model, calls, sent, stale: some of the calls have ended}
@@ -27,15 +31,11 @@ class Client {
   #closed = false;
   #version; // of the daemon that sent the last reply
 
-  constructor(endpoint, options = {}) {
-    this.#endpoint = endpoint;
+  constructor(endpoints, options = {}) {
+    this.#endpoints = Array.isArray(endpoints) ? [...endpoints] : [endpoints];
+    if (this.#endpoints.length === 0) throw new TypeError('endpoints: an empty list, expected at least one');
     this.#options = { ...DEFAULTS, ...options };
-    this.#socket = new Dealer({
-      immediate: true, linger: 0, sendTimeout: SEND_WAIT, reconnectInterval: 20, reconnectMaxInterval: 1000,
-      heartbeatInterval: 5000, heartbeatTimeout: 15000, ...this.#options.socket,
-    });
-    this.#socket.connect(endpoint);
-    this.#receive();
+    this.#connect();
   }
 
   /** A decision for the context; without an id it gets one. */
@@ -93,7 +93,7 @@ class Client {
     return new Promise((resolve, reject) => {
       const call = { body, bytes, id, resolve, reject, retry, sends: 0, done: false, queue: undefined };
       call.timer = setTimeout(() => this.#fail(call,
-        new CoppiceError('timeout', `no answer of ${this.#endpoint} within ${timeout} ms; is coppiced running?`, id)), timeout);
+        new CoppiceError('timeout', `no answer of ${this.#endpoints.join(', ')} within ${timeout} ms; is coppiced running?`, id)), timeout);
       put(this.#queue(verb, model), 'push', [call]);
       this.#flushSoon();
     });
@@ -125,6 +125,48 @@ class Client {
     if (end(call)) call.reject(error);
   }
 
+  /* ---- the connection ---- */
+
+  #connect() {
+    this.#socket = new Dealer({
+      immediate: true, linger: 0, sendTimeout: SEND_WAIT, reconnectInterval: 20, reconnectMaxInterval: 1000,
+      heartbeatInterval: 5000, heartbeatTimeout: 15000, ...this.#options.socket,
+    });
+    this.#socket.connect(this.#endpoints[this.#place]);
+    this.#receive(this.#socket);
+  }
+
+  /** Another instance, unless there is none or `from` was left already; place: which, where that is known. */
+  #move(from, place = (this.#place + 1) % this.#endpoints.length) {
+    if (this.#closed || from !== this.#socket || place === this.#place) return;
+    this.#place = place;
+    this.#moves++;
+    this.#connect();
+    from.close();
+    for (const message of [...this.#messages.values()].filter(message => message.socket === from)) {
+      clearTimeout(message.timer);
+      this.#messages.delete(message.seq);
+      this.#uncount(message);
+      put(message.queue, 'unshift', message.calls.filter(call => call.retry !== false));
+    }
+    this.#flushSoon();
+  }
+
+  /** Its calls wait behind the others; `leader`: the endpoints of the one that leads, divided by spaces, if it is known. */
+  #moveToLeader(message, calls, leader) {
+    const named = String(leader ?? '').split(' ').map(one => this.#endpoints.indexOf(one)).find(place => place >= 0);
+    if (this.#moves < this.#endpoints.length) {
+      put(message.queue, 'push', calls);
+      this.#move(message.socket, named);
+    } else {
+      setTimeout(() => {
+        this.#moves = 0;
+        this.#move(message.socket, named);
+      }, this.#pause).unref();
+      this.#later(message.queue, calls);
+    }
+  }
+
   /* ---- messages ---- */
 
   #flushSoon() {
@@ -154,13 +196,16 @@ class Client {
       this.#messages.set(message.seq, message); // before the reply can come
       queue.sent++;
       message.counted = true;
+      const socket = message.socket = this.#socket;
       try {
-        await this.#socket.send(frames(message));
+        await socket.send(frames(message));
       } catch (error) {
         this.#messages.delete(message.seq);
         this.#uncount(message);
-        if (error.code === 'EAGAIN') put(queue, 'unshift', message.calls); // there is no connection
-        else for (const call of message.calls) this.#fail(call, error);
+        if (error.code === 'EAGAIN' || socket !== this.#socket) { // there is no connection
+          put(queue, 'unshift', message.calls);
+          this.#move(socket);
+        } else for (const call of message.calls) this.#fail(call, error);
         continue;
       }
       const sends = Math.max(...message.calls.map(call => call.sends++));
@@ -177,6 +222,7 @@ class Client {
   /** Its calls are sent again; the message stays known as long as one of them waits, for its reply may be late. */
   #unanswered(message) {
     this.#uncount(message);
+    this.#move(message.socket);
     const waiting = message.calls.filter(call => !call.done);
     if (waiting.length === 0) {
       this.#messages.delete(message.seq);
@@ -187,9 +233,9 @@ class Client {
     this.#flushSoon();
   }
 
-  async #receive() {
+  async #receive(socket) {
     try {
-      for await (const [status, body] of this.#socket) {
+      for await (const [status, body] of socket) {
         const reply = readable(body);
         const message = this.#messages.get(reply?.seq);
         if (message === undefined) continue; // every call of it has its answer
@@ -198,11 +244,13 @@ class Client {
         if (message.queue.verb !== 'status') delete reply.version;
         clearTimeout(message.timer);
         this.#uncount(message);
-        this.#settle(message, status.toString() === 'ok', reply);
+        const ok = status.toString() === 'ok';
+        if (ok) this.#moves = 0;
+        this.#settle(message, ok, reply);
         this.#flushSoon();
       }
     } catch (error) {
-      if (!this.#closed) throw error;
+      if (!this.#closed && socket === this.#socket) throw error;
     }
   }
 
@@ -212,14 +260,16 @@ class Client {
       put(message.queue, 'unshift', message.calls);
       return;
     }
-    const again = [];
+    const again = [], elsewhere = [];
     message.calls.forEach((call, i) => {
       const own = ok && BATCHES.has(message.queue.verb) ? reply.items?.[i] ?? LACKING : reply;
       if (own.code === undefined) this.#succeed(call, own);
       else if (AGAIN.has(own.code) && call.retry !== false) again.push(call);
+      else if (own.code === 'not_leader' && this.#endpoints.length > 1 && call.retry !== false) elsewhere.push(call);
       else this.#fail(call, new CoppiceError(own.code, own.message, call.id));
     });
     if (again.length > 0) this.#later(message.queue, again);
+    if (elsewhere.length > 0) this.#moveToLeader(message, elsewhere, reply.leader);
   }
 
   #later(queue, calls) {

@@ -1,6 +1,6 @@
 // Decides and rewards without a pause while somebody kills the daemon, until a line comes on stdin; each hundredth
 // reward prints a line. Then prints what every call brought, as one line of JSON.
-//     node kills.js REQUESTS MODEL
+//     node kills.js REQUESTS[,REQUESTS ...] MODEL
 'use strict';
 const { Client } = require('../lib/client');
 
@@ -8,7 +8,7 @@ const [endpoint, model] = process.argv.slice(2);
 const AT_ONCE = 64;
 
 async function main() {
-  const client = new Client(endpoint, { timeout: 120000, retry: 100 });
+  const client = new Client(endpoint.split(','), { timeout: 120000, retry: 100 });
   const out = { ids: [], results: {}, repeated: 0 };
   let stop = false, next = 0;
   process.stdin.once('data', () => { stop = true; });

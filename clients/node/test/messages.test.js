@@ -183,3 +183,68 @@ test('a subscription has the actions of its model alone, one after the other', a
   actions.close();
   daemon.close();
 });
+
+/** Two servers; the first answers as told, and the second decides. */
+async function withTwo(first, use, options = {}) {
+  const two = await serve((_, body) => decided(body));
+  const one = await serve((verb, body) => first(two.endpoint, body));
+  const client = new Client([one.endpoint, two.endpoint], { timeout: 20000, ...options });
+  try {
+    await use(client, one, two);
+  } finally {
+    client.close();
+    one.close();
+    two.close();
+  }
+}
+
+for (const known of [true, false])
+  test(`a client goes to the one that leads, ${known ? 'which it is told' : 'by trying'}`, () => withTwo(
+    leader => ['error', { code: 'not_leader', message: 'no', ...(known ? { leader: `ipc://other ${leader}` } : {}) }],
+    async (client, one, two) => {
+      const ids = Array.from({ length: 200 }, (_, i) => i);
+      const actions = await Promise.all(ids.map(id => client.decide('m', { id, x: [1] })));
+      assert.deepEqual(actions.map(action => action.id), ids);
+      assert.ok(one.got.length >= 1 && two.got.length >= 4);
+      const before = one.got.length;
+      await client.decide('m', { id: 'later', x: [1] });
+      assert.equal(one.got.length, before);
+    }));
+
+test('a client leaves one that does not answer', () => withTwo(() => undefined, async (client, one, two) => {
+  assert.equal((await client.decide('m', { id: 'a', x: [1] })).id, 'a');
+  assert.equal(one.got.length, 1);
+  assert.deepEqual(two.got.map(message => message.body.items[0].id), ['a']);
+}, { retry: 50 }));
+
+test('a client leaves one that is not there', async () => {
+  const two = await serve((_, body) => decided(body));
+  const client = new Client(['tcp://127.0.0.1:1', two.endpoint], { timeout: 20000 });
+  assert.equal((await client.decide('m', { id: 'a', x: [1] })).id, 'a');
+  client.close();
+  two.close();
+});
+
+test('a client asks again while nobody leads', async () => {
+  let asked = 0;
+  const answer = (_, body) => ++asked > 9 ? decided(body) : ['error', { code: 'not_leader', message: 'nobody leads' }];
+  const [one, two] = [await serve(answer), await serve(answer)];
+  const client = new Client([one.endpoint, two.endpoint], { timeout: 20000, retry: 20 });
+  assert.equal((await client.decide('m', { id: 'a', x: [1] })).id, 'a');
+  assert.ok(one.got.length >= 3 && two.got.length >= 3);
+  client.close();
+  one.close();
+  two.close();
+});
+
+test('not_leader is an error where there is no other one, and where nothing is sent again', async () => {
+  const one = await serve(() => ['error', { code: 'not_leader', message: 'it follows' }]);
+  const client = new Client(one.endpoint, { timeout: 20000 });
+  await assert.rejects(client.decide('m', { id: 'a', x: [1] }), { code: 'not_leader', id: 'a' });
+  const both = new Client([one.endpoint, one.endpoint], { timeout: 20000 });
+  await assert.rejects(both.decide('m', { id: 'a', x: [1] }, { retry: false }), { code: 'not_leader' });
+  assert.throws(() => new Client([]), TypeError);
+  client.close();
+  both.close();
+  one.close();
+});
