@@ -120,10 +120,11 @@ void cop_replica_body_metrics(const cop_replica *r, double until, cop_bytes *out
 		return;
 	bool follows = cop_replica_follows(r);
 	cop_exposition_lone_whole(out, "coppice_replica_leads", "1 while this instance leads.", !follows);
+	cop_exposition_family(out, "coppice_replica_lead_seconds",
+	        "Seconds that it may still lead, unless it is ordered to again; where its order has an end.");
 	if (!follows && until > 0.0)
-		cop_exposition_lone_number(out, "coppice_replica_lead_seconds",
-		        "Seconds that it may still lead, unless it is ordered to again.",
-		        fmax(until - cop_clock_read(CLOCK_BOOTTIME), 0.0));
+		cop_exposition_number(
+		        out, "coppice_replica_lead_seconds", "", fmax(until - cop_clock_read(CLOCK_BOOTTIME), 0.0));
 	cop_exposition_lone_whole(out, "coppice_replica_epoch", "The epoch that it leads, or follows.",
 	        follows ? f->epoch : r->leader.epoch);
 	cop_exposition_lone_whole(out, "coppice_replica_following", "1 while it follows and takes records.",

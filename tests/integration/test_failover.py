@@ -117,7 +117,7 @@ def test_time_that_is_left_is_a_metric(daemon):
     one = daemon(start=False)
     one.write_config(section("replica", {"name": "a", "listen": one.ipc("link")}) + pages.section + model())
     one.start()
-    assert "coppice_replica_lead_seconds" not in pages.samples()
+    assert "coppice_replica_lead_seconds" not in pages.samples()  # without end
     lead(one, **{"for": 500})
     assert 400 < pages.samples()["coppice_replica_lead_seconds"] <= 500
 
