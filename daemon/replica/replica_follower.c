@@ -319,12 +319,18 @@ static bool take(cop_replica_follower *f, cop_replica_item *item, double now)
 	zmq_msg_t *frame = &item->message.frame[1];
 	cop_wire_fault fault = { .message = "" };
 	zmq_msg_t *head = &item->message.frame[0];
-	if (cop_replica_message_read(zmq_msg_data(head), zmq_msg_size(head), &item->read, &fault) != COP_OK)
+	if (cop_replica_message_read(zmq_msg_data(head), zmq_msg_size(head), &item->read, &fault) != COP_OK) {
+		f->counts->broken++;
 		return true;
+	}
 	const bool carries = m->kind == COP_REPLICA_WELCOME || m->kind == COP_REPLICA_RECORDS ||
 	                     m->kind == COP_REPLICA_PART || m->kind == COP_REPLICA_STATE;
-	if (carries != (item->message.count == 2) || (m->kind != COP_REPLICA_PART && m->epoch < f->epoch))
-		return true; /* fenced: it led once */
+	const bool broken = carries != (item->message.count == 2);
+	const bool fenced = !broken && m->kind != COP_REPLICA_PART && m->epoch < f->epoch; /* it led once */
+	f->counts->broken += broken;
+	f->counts->fenced += fenced;
+	if (broken || fenced)
+		return true;
 	f->heard = now;
 	if (m->kind == COP_REPLICA_RECORDS || m->kind == COP_REPLICA_STATE) {
 		if (f->state != COP_REPLICA_FOLLOWING && f->state != COP_REPLICA_WAITING)

@@ -326,8 +326,10 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 	cop_wire_fault fault = { .message = "" };
 	const cop_access_entry *client;
 	const cop_permit_asked asked = { .right = COP_ACCESS_REPLICATE, .model = "" };
-	if (message->count < 2 || stranger.identity_length > sizeof stranger.identity)
+	if (message->count < 2 || stranger.identity_length > sizeof stranger.identity) {
+		l->counts->broken++;
 		return;
+	}
 	memcpy(stranger.identity, zmq_msg_data(&message->frame[0]), stranger.identity_length);
 	cop_replica_peer *peer = find_peer(l, stranger.identity, stranger.identity_length);
 	zmq_msg_t *head = &message->frame[1];

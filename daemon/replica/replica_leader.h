@@ -48,6 +48,7 @@ typedef struct cop_replica_counts {
 	uint64_t checkpoints, files;   /* begun to be sent, or taken */
 	uint64_t compared, differed;   /* states */
 	uint64_t connects;             /* of a follower */
+	uint64_t broken, fenced;       /* messages that are none, or of an epoch that is over */
 } cop_replica_counts;
 
 typedef struct cop_replica_leader {

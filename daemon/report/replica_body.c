@@ -18,6 +18,8 @@ static const cop_counter counts[] = {
 	COUNT("refused", "coppice_replica_refused_total", "Followers that were refused.", refused),
 	COUNT("lost", "coppice_replica_lost_total", "Followers that were lost.", lost),
 	COUNT("connects", "coppice_replica_connects_total", "Times that this instance asked to follow.", connects),
+	COUNT("broken", "coppice_replica_broken_total", "Messages that could not be read.", broken),
+	COUNT("fenced", "coppice_replica_fenced_total", "Messages of an epoch that is over.", fenced),
 	COUNT("records", "coppice_replica_records_total", "Records sent to followers, or taken from a leader.",
 	        records),
 	COUNT("bytes", "coppice_replica_bytes_total", "Bytes of them.", bytes),
