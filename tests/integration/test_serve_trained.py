@@ -136,6 +136,10 @@ def test_trained_model_learns_nothing_and_survives_without_its_file(daemon, tmp_
     d.kill()
     saved.unlink()
     d.start()
+    newest = max(d.state.glob("*.checkpoint"))
+    lines = [line.split() for line in coppice("inspect", newest).splitlines()]
+    assert ["learner", "trained"] in lines and ["arms", "3"] in lines and not any(w[:1] == ["height"] for w in lines)
+    assert "colour=red" in coppice("inspect", newest, "--model", "m", "--view", "html")
     client = d.client()
     assert client.model()["challenger"]["frozen"] and client.model()["feedback"]["applied"] == 50
     assert [a["arm"] for a in decide_all(client, contexts(table), first=1000)] == told

@@ -157,7 +157,10 @@ static void show_settings(const cop_inspect_view *v, const cop_model_settings *m
 		show_whole(v, "bits", s->bits);
 		show_whole(v, "max_nonzeros", s->max_nonzeros);
 	}
-	if (s->policy[0] != '\0') {
+	if (cop_learner_find(s->learner)->fixed) {
+		if (s->arms > 0)
+			show_whole(v, "arms", s->arms);
+	} else if (s->policy[0] != '\0') {
 		show_arm_settings(v, s);
 	} else {
 		show_range(v, "value_range", m->value_low, m->value_high);
@@ -168,9 +171,11 @@ static void show_settings(const cop_inspect_view *v, const cop_model_settings *m
 		}
 		show_text(v, "feedback", cop_value_feedback_words[s->feedback]);
 	}
-	show_whole(v, "height", s->height);
-	show_number(v, "learning_rate", s->learning_rate);
-	show_whole(v, "seed", s->seed);
+	if (!cop_learner_find(s->learner)->fixed) {
+		show_whole(v, "height", s->height);
+		show_number(v, "learning_rate", s->learning_rate);
+		show_whole(v, "seed", s->seed);
+	}
 	show_number(v, "reward_window", m->reward_window);
 	if (m->has_default_loss)
 		show_number(v, "default_loss", m->default_loss);
