@@ -55,3 +55,10 @@ uint64_t cop_event_id_hash(const cop_event_id *id, uint64_t key)
 	}
 	return fold(h ^ key, UINT64_C(0xe7037ed1a0b428db));
 }
+
+#define PART_KEY UINT64_C(0x65636970706f63) /* "coppice" */
+
+uint32_t cop_event_id_part(const cop_event_id *key, uint32_t of)
+{
+	return (uint32_t)(cop_event_id_hash(key, PART_KEY) % of);
+}

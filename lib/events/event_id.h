@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COP_EVENT_ID_MAX 64
+#define COP_EVENT_ID_MAX   64
+#define COP_EVENT_ID_PARTS 65536 /* among which keys are divided, at most */
 
 typedef enum cop_event_id_kind {
 	COP_EVENT_ID_STRING = 1,   /* UTF-8, not checked, 1 to COP_EVENT_ID_MAX bytes */
@@ -30,5 +31,8 @@ bool cop_event_id_from_bytes(cop_event_id *id, cop_event_id_kind kind, const voi
 bool cop_event_id_equal(const cop_event_id *a, const cop_event_id *b);
 /* 64 bits, well mixed; keyed so that hostile ids cannot be made to collide without knowing the key. */
 uint64_t cop_event_id_hash(const cop_event_id *id, uint64_t key);
+/* The part of 1 .. `of`, from 0, that a key belongs to, where models are divided by key among instances: its hash under
+ * a fixed key, modulo `of`. Publishers find it by the same rule (docs/reference/merging.md), so it never changes. */
+uint32_t cop_event_id_part(const cop_event_id *key, uint32_t of);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "learn/learner_defaults.h"
 #include "learn/refit.h"
+#include "learn/sums.h"
 
 #define TEXT(x)  #x
 #define LIMIT(x) TEXT(x) /* a limit's digits */
@@ -33,7 +34,7 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings)
 bool cop_learner_takes_features(const cop_learner_settings *settings)
 {
 	const cop_learner_class *class = cop_learner_find(settings->learner);
-	if (class == NULL || class->candidates || class->fixed || settings->features == 0)
+	if (class == NULL || class->candidates || class->fixed || class->fixed_features || settings->features == 0)
 		return false;
 	return !class->values || settings->feedback != COP_VALUE_BINS;
 }
@@ -94,7 +95,7 @@ static const char *actions_refusal(const cop_learner_settings *s, const cop_lear
 static const char *refusal(const cop_learner_settings *s, const cop_learner_class *class)
 {
 	if (class == NULL)
-		return "learner: expected ensemble, dgt, value, rank, trained or trained_value";
+		return "learner: expected ensemble, dgt, value, rank, trained, trained_value or ridge";
 	if (s->features == 0 && (s->bits < 1 || s->bits > COP_LEARNER_MAX_BITS))
 		return "bits: expected 1 to " LIMIT(COP_LEARNER_MAX_BITS);
 	if (s->features == 0 && (s->max_nonzeros < 1 || s->max_nonzeros > COP_LEARNER_MAX_NONZEROS))
@@ -132,7 +133,7 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "delta_decay: expected 0 to " LIMIT(COP_LEARNER_MAX_EPSILON_DECAY);
 	if (!(s->delta_floor >= 0.0) || (s->delta_floor > s->delta && s->delta > 0.0))
 		return "delta_floor: expected 0 to delta";
-	return NULL;
+	return class->refusal != NULL ? class->refusal(s) : NULL;
 }
 
 const char *const cop_value_feedback_words[] = { "bins", "one", "two", NULL };
@@ -575,4 +576,24 @@ void cop_learner_inherit(cop_learner *learner, cop_learner *from)
 	learner->unlearnt = from->unlearnt;
 	learner->known = learner->settings.known = from->known;
 	learner->class->inherit(learner, from);
+}
+
+const char *cop_learner_apart(const cop_learner_settings *settings)
+{
+	const cop_learner_class *class = cop_learner_find(settings->learner);
+	return class == NULL ? "the learner, which is not known" : class->sums == NULL ? class->apart : NULL;
+}
+
+cop_sums *cop_learner_sums(cop_learner *learner)
+{
+	return learner->class->sums == NULL ? NULL : learner->class->sums(learner, false);
+}
+
+cop_err cop_learner_merge(cop_learner *learner, const cop_summary *summary)
+{
+	cop_sums *sums = cop_learner_sums(learner);
+	cop_err err = sums == NULL ? COP_EINVAL : cop_sums_take(sums, summary);
+	if (err == COP_OK)
+		(void)learner->class->sums(learner, true);
+	return err;
 }

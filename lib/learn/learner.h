@@ -1,7 +1,7 @@
 /* learn/learner.h: the online learner: a context in, a decision out; a loss in, an update.
  *
- * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "value" (continuous
- * actions), "rank" (candidates with features of their own, whose number may change from event to event; an action is a
+ * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "ridge" (least squares
+ * by arm, whose state is sums alone), "value" (continuous actions), "rank" (candidates with features of their own, whose number may change from event to event; an action is a
  * candidate's place among them), "trained" and "trained_value" (trees that a batch learner made, classes and numbers, as
  * they are; learn/learner_trained.c). A decision is a plain value that the caller keeps (online/pending.h) and gives back
  * with the loss. Contexts are raw rows: dense with `features` values, or sparse over 2^bits hashed features; candidates
@@ -36,6 +36,8 @@
 #define COP_LEARNER_MAX_TREES           64
 #define COP_LEARNER_MAX_HEIGHT          12 /* dgt, value */
 #define COP_LEARNER_MAX_ENSEMBLE_HEIGHT 8
+#define COP_LEARNER_MAX_RIDGE_FEATURES  256
+#define COP_LEARNER_MAX_RIDGE_SUMS      ((size_t)1 << 22) /* of all arms */
 #define COP_LEARNER_MAX_RATE            100
 #define COP_LEARNER_MAX_EPSILON_DECAY   1
 
@@ -124,10 +126,13 @@ typedef struct cop_learner_class {
 	bool masks;              /* learning wants the mask of the decision */
 	bool experts;            /* it can be told which experts take part, and has policy "matching" */
 	bool fixed;              /* what it is stays: it learns nothing, and no arms or features can be added */
+	bool fixed_features;     /* saved states of fewer features are none of its own */
 	bool one_tree;           /* a refit's tree takes the place of its own, if it is as high at most */
 	unsigned max_height;     /* of its trees */
 	double least_propensity; /* where the settings have none, with other policies than epsilon */
 	size_t predictions;      /* of a decision, that learning wants back */
+	/* What is wrong with settings beside what all learners refuse, "name: expectation"; NULL: nothing, or no function. */
+	const char *(*refusal)(const cop_learner_settings *settings);
 	double (*footprint)(const cop_learner_settings *settings); /* bytes, with the defaults filled in */
 	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
 	void (*destroy)(cop_learner *learner);
@@ -174,6 +179,10 @@ typedef struct cop_learner_class {
 	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
 	const struct cop_refit *(*refitted)(
 	        const cop_learner *learner); /* NULL: none, or its trees became the model's */
+	/* Its sums, of a learner that is nothing but sums and how it explores; changed: they are not what they were. NULL:
+	 * models of several instances cannot be merged, since `apart` does not add up. */
+	struct cop_sums *(*sums)(cop_learner *learner, bool changed);
+	const char *apart; /* parts of its state, in words */
 } cop_learner_class;
 
 /* First member of every learner. */
@@ -332,6 +341,16 @@ void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
 /* Into a learner of equal settings. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the state is undefined. */
 COP_CHECK cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor);
 
+/* What does not add up in the state of learners with these settings, "the forest, ..."; NULL: all of it does, so that
+ * what several instances learned of distinct events can be merged. */
+const char *cop_learner_apart(const cop_learner_settings *settings);
+/* Of such a learner; else NULL. Between two calls of others of its functions. */
+struct cop_sums *cop_learner_sums(cop_learner *learner);
+struct cop_summary;
+/* What another instance learned becomes part of the model (learn/sums.h). COP_EINVAL: its verdict is not
+ * COP_SUMS_NEW, or the learner has no sums; COP_ENOMEM. Nothing changed then. */
+COP_CHECK cop_err cop_learner_merge(cop_learner *learner, const struct cop_summary *summary);
+
 /* How large the state has grown, and soon will be: leaves of its largest tree; 0: no larger than at first. */
 size_t cop_learner_grown(const cop_learner *learner);
 /* A fresh learner gets the memory that such a state is copied into, all of its pages too, so that nothing of it is left to
@@ -353,6 +372,7 @@ COP_CHECK cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_obl
 extern const cop_learner_class *const cop_learner_table[];
 extern const cop_learner_class cop_learner_ensemble;
 extern const cop_learner_class cop_learner_dgt;
+extern const cop_learner_class cop_learner_ridge;
 extern const cop_learner_class cop_learner_value;
 extern const cop_learner_class cop_learner_rank;
 extern const cop_learner_class cop_learner_trained;

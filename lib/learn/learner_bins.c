@@ -223,6 +223,7 @@ static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *dia
 const cop_learner_class cop_learner_bins = {
 	.name = "value",
 	.values = true,
+	.apart = "the running statistics by which inputs are standardised and the bins' gradient steps",
 	.max_height = COP_LEARNER_MAX_HEIGHT,
 	.footprint = footprint,
 	.predictions = 1,

@@ -16,6 +16,7 @@ static const struct {
 	{ "ensemble", "matching", 0.1, 60, 100, 0.3, { 4, 4 }, { 4, 8 }, 1, 0 },
 	{ "rank", "fastcb", 0.1, 400, 60, 0.1, { 5, 4 }, { 16, 8 }, 1, 0 },
 	{ "dgt", "epsilon", 0.3, 30, 30, -1, { 6, 6 }, { 1, 1 }, 1e-3, 0 },
+	{ "ridge", "fastcb", 0.1, 60, 100, -1, { 1, 1 }, { 0, 0 }, 1, 0 },
 	/* Deeper trees fit the noise of a few thousand contexts. */
 	{ "value", "", -1, -1, -1, -1, { 3, 3 }, { 16, 16 }, 1, 0.1 },
 	{ "trained", "", -1, -1, -1, -1, { 0, 0 }, { 0, 0 }, 0, 0 },
@@ -43,7 +44,8 @@ void cop_learner_defaults_fill(cop_learner_settings *s)
 		e->shares.least_propensity = cop_learner_least_propensity(s);
 	if (s->height == 0)
 		s->height = table[i].height[sparse];
-	if (s->trees == COP_LEARNER_DEFAULT_TREES || strcmp(s->learner, "dgt") == 0) /* which has one */
+	/* dgt has one, ridge none. */
+	if (s->trees == COP_LEARNER_DEFAULT_TREES || strcmp(s->learner, "dgt") == 0 || strcmp(s->learner, "ridge") == 0)
 		s->trees = table[i].trees[sparse];
 	if (s->learning_rate == 0.0)
 		s->learning_rate = table[i].rate;

@@ -625,6 +625,8 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 const cop_learner_class cop_learner_dgt = {
 	.name = "dgt",
 	.one_tree = true,
+	.apart = "the tree's gradient steps, their mean squares and the running statistics by which inputs are "
+	         "standardised",
 	.max_height = COP_LEARNER_MAX_HEIGHT,
 	.footprint = footprint,
 	.create = create,

@@ -599,6 +599,8 @@ const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
 	.masks = true,
 	.experts = true,
+	.apart = "the running statistics by which inputs are standardised, the trees' gradient steps, the forest's "
+	         "structure and the experts' weights",
 	.max_height = COP_LEARNER_MAX_ENSEMBLE_HEIGHT,
 	.least_propensity = COP_LEARNER_LEAST_PROPENSITY,
 	.footprint = footprint,

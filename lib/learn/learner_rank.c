@@ -442,6 +442,8 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_rank = {
 	.name = "rank",
 	.candidates = true,
+	.apart = "the running statistics by which inputs are standardised, the trees' gradient steps and the experts' "
+	         "weights",
 	.max_height = COP_LEARNER_MAX_ENSEMBLE_HEIGHT,
 	.least_propensity = COP_LEARNER_LEAST_PROPENSITY,
 	.predictions = MEMBERS,

@@ -338,6 +338,7 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_value = {
 	.name = "value",
 	.values = true,
+	.apart = "the trees' gradient steps and the running statistics by which inputs are standardised",
 	.max_height = COP_LEARNER_MAX_HEIGHT,
 	.footprint = footprint,
 	.create = create,

@@ -8,7 +8,7 @@
 #include "learn/learner_defaults.h"
 
 const char *const cop_model_options_learners[] = { "ensemble", "dgt", "value", "rank", "trained", "trained_value",
-	NULL };
+	"ridge", NULL };
 const char *const cop_model_options_policies[] = { "epsilon", "squarecb", "fastcb", "matching", NULL };
 static const char *const rewards[] = { "earliest", "last", "sum", "first", NULL };
 static const char *const none[] = { "none", NULL };
@@ -80,7 +80,7 @@ const cop_setting cop_model_options[] = {
 		ON_LINE("trees", "M"), .text = "number of oblique trees" },
 	{ "learning_rate", COP_SETTING_NUMBER, L(learning_rate), WITHIN(1e-9, COP_LEARNER_MAX_RATE), OF(LEARNING), SAVED,
 		ON_LINE("rate", "R"), .text = "learning rate: dgt's own, a factor for the others" },
-	{ "seed", COP_SETTING_WHOLE, L(seed), WITHIN(0, 0x1p64), OF(LEARNING), SAVED,
+	{ "seed", COP_SETTING_WHOLE, L(seed), WITHIN(0, 0x1p64), .learners = COP_SETTING_OF_LEARNING | COP_SETTING_OF_RIDGE, SAVED,
 		.text = "of the model's start and its exploration" },
 	{ "reward_window", COP_SETTING_SECONDS, IN(reward_window), WITHIN(MILLISECOND, 365 * DAY), OF(ALL), LIVE,
 		.text = "how long a decision waits for its feedback" },
@@ -113,7 +113,7 @@ const cop_setting cop_model_options[] = {
 		.text = "names of a decision's losses, of which the sum of WEIGHT times loss is learned; without WEIGHT: only reported" },
 	{ "loss_ranges", COP_SETTING_RANGES, IN(losses.ranges), OF(POLICY), QUIET,
 		.text = "between which a named loss lies; without it 0 and 1" },
-	{ "apprentice", COP_SETTING_OTHER, OF(LEARNING), LIVE,
+	{ "apprentice", COP_SETTING_OTHER, .learners = COP_SETTING_OF_LEARNING | COP_SETTING_OF_RIDGE, LIVE,
 		.text = "an existing system decides, and the model learns from that" },
 	{ "pending_max", COP_SETTING_WHOLE, IN(pending_max), WITHIN(1, 100000000), OF(ALL), LIVE,
 		.text = "decisions that may wait for feedback; the oldest gives way" },

@@ -17,11 +17,12 @@
 #define COP_SETTING_OF_RANK          8u
 #define COP_SETTING_OF_TRAINED       16u
 #define COP_SETTING_OF_TRAINED_VALUE 32u
-#define COP_SETTING_OF_ARMS          (COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_DGT)
+#define COP_SETTING_OF_RIDGE         64u
+#define COP_SETTING_OF_ARMS          (COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_DGT | COP_SETTING_OF_RIDGE)
 #define COP_SETTING_OF_CLASSES       (COP_SETTING_OF_ARMS | COP_SETTING_OF_TRAINED)
 #define COP_SETTING_OF_POLICY        (COP_SETTING_OF_ARMS | COP_SETTING_OF_RANK)
 #define COP_SETTING_OF_LEARNING      15u
-#define COP_SETTING_OF_ALL           63u
+#define COP_SETTING_OF_ALL           127u
 
 extern const char *const cop_model_options_learners[];
 extern const char *const cop_model_options_policies[];

@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #include "events/event_id.h"
@@ -136,6 +138,44 @@ static void test_event_id_hash_is_of_the_id_alone(void **state)
 	assert_true(cop_event_id_hash(&at[0].id, 7) == cop_event_id_hash(&at[1].id, 7));
 }
 
+/* As clients/python and docs/reference/merging.md have it. */
+static void test_event_id_part_is_what_clients_find(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text; /* NULL: the number */
+		int64_t number;
+		uint32_t of4, of_many;
+	} keys[] = { { "u1-17", 0, 3, 558443 }, { "a", 0, 1, 484546 }, { "17", 0, 0, 241604 }, { NULL, 17, 1, 733382 },
+		{ NULL, -3, 0, 115054 }, { NULL, 0, 2, 774924 }, { "anna", 0, 2, 329528 }, { "bob", 0, 2, 527297 } };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		cop_event_id id;
+		if (keys[i].text == NULL)
+			cop_event_id_from_signed(&id, keys[i].number);
+		else
+			assert_true(
+			        cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, keys[i].text, strlen(keys[i].text)));
+		assert_int_equal(cop_event_id_part(&id, 4), keys[i].of4);
+		assert_int_equal(cop_event_id_part(&id, 1000003), keys[i].of_many);
+		assert_int_equal(cop_event_id_part(&id, 1), 0);
+	}
+}
+
+static void test_event_id_parts_have_equal_shares(void **state)
+{
+	(void)state;
+	unsigned met[8] = { 0 };
+	for (uint64_t i = 0; i < 80000; i++) {
+		cop_event_id id;
+		char text[32];
+		int length = snprintf(text, sizeof text, "user-%llu", (unsigned long long)i);
+		assert_true(cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, text, (size_t)length));
+		met[cop_event_id_part(&id, 8)]++;
+	}
+	for (size_t k = 0; k < 8; k++)
+		assert_in_range(met[k], 10000 - 500, 10000 + 500); /* 5 standard deviations */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +187,8 @@ int main(void)
 		cmocka_unit_test(test_event_id_of_other_bytes_or_zero_is_another),
 		cmocka_unit_test(test_event_id_integer_leaves_nothing_behind),
 		cmocka_unit_test(test_event_id_hash_is_of_the_id_alone),
+		cmocka_unit_test(test_event_id_part_is_what_clients_find),
+		cmocka_unit_test(test_event_id_parts_have_equal_shares),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

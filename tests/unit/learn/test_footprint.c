@@ -53,6 +53,7 @@ static void test_footprint_is_what_learners_allocate(void **state)
 		check("two", 0, 12, 0, trees[i]);
 		check("dgt", 2000, 1, 10, trees[i]);
 		check("dgt", 0, 13, 2000, trees[i]);
+		check("ridge", 60, 1, 100, trees[i]);
 		check("rank", 30, 1, 20, trees[i]);   /* full second-order terms */
 		check("rank", 300, 1, 100, trees[i]); /* their diagonal */
 		check("rank", 600, 1, 500, trees[i]); /* a sample of the products */

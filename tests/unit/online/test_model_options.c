@@ -35,7 +35,7 @@ static void test_model_options_fill_gives_what_a_model_has(void **state)
 {
 	(void)state;
 	for (size_t i = 0; cop_model_options_learners[i] != NULL; i++)
-		for (int sparse = 0; sparse < 2; sparse++) {
+		for (int sparse = 0; sparse < (1u << i == COP_SETTING_OF_RIDGE ? 1 : 2); sparse++) {
 			cop_model_settings s = settings_of(cop_model_options_learners[i], sparse == 1);
 			cop_model *model;
 			cop_diag diag = { .message = "" };
@@ -77,7 +77,7 @@ static void test_model_options_default_in_words(void **state)
 		const char *expected;
 	} cases[] = {
 		{ "learner", COP_SETTING_OF_ENSEMBLE, "ensemble" },
-		{ "policy", COP_SETTING_OF_ALL, "matching; dgt epsilon; rank fastcb" },
+		{ "policy", COP_SETTING_OF_ALL, "matching; dgt epsilon; rank fastcb; ridge fastcb" },
 		{ "epsilon", COP_SETTING_OF_ALL, "0.1; dgt 0.3" },
 		{ "gamma", COP_SETTING_OF_ALL, "60, squarecb 100; dgt 30; rank 400, squarecb 60" },
 		{ "least_propensity", COP_SETTING_OF_ALL, "0.004, policy epsilon 0; dgt 0" },

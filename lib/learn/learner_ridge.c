@@ -1,0 +1,414 @@
+/* Learner "ridge": for each arm a linear least-squares model of its losses that is nothing but sums over what was
+ * learned, so that models of several instances add up to the one that would have seen everything (learn/sums.h).
+ *
+ * Of arm k, over its losses with r = loss - 1/2: n, s = sum of x, S = sum of x xᵀ, q = sum of r, g = sum of r x, of raw
+ * features, in double. With own mean m = s / n and deviation d of each feature, z = (x - m) / d, the predicted loss is
+ *     1/2 + q / (n + 1) + w z,   (I + sum of z zᵀ) w = sum of r z
+ * both of which follow from the sums: sum of z zᵀ = (S - n m mᵀ) / d dᵀ. A feature that hardly varies has w = 0. The
+ * weights are no state: they are found when an arm is asked about for the first time after its sums changed, at a cost
+ * of about features^3 / 6 multiplications. Dense contexts alone. */
+#include "learn/learner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "learn/explorer.h"
+#include "learn/sums.h"
+#include "linalg/cholesky.h"
+
+#define PENALTY      1.0
+#define LEAST_SPREAD 1e-10 /* of a feature's variance, in units of its mean square: below, it is rounding */
+#define MOST_PIVOT   1e-9
+#define FAR          1.0f /* predictions end that far outside of [0, 1] */
+
+/* What follows from the sums. */
+typedef struct solved {
+	uint8_t *stale; /* arms: the sums have changed since */
+	double *mean;   /* arms x features */
+	double *scale;  /* the same: 1 / d; 0: the feature hardly varies */
+	float *weight;  /* arms x (features + 1): of z, and of the constant */
+	double *matrix; /* features x features */
+	double *right;  /* features */
+} solved;
+
+typedef struct ridge {
+	cop_learner base;
+	cop_explorer explorer;
+	cop_sums sums;
+	solved *solved;
+	float *loss; /* arms */
+	float *told; /* the same within [0, 1] */
+	float *z;    /* features + 1 */
+} ridge;
+
+/* ---- the numbers of an arm: n, q, s, g, S row by row from its diagonal on ---- */
+
+static size_t width_of(size_t d) { return 2 + 2 * d + d * (d + 1) / 2; }
+
+static void add(double *restrict sum, const float *restrict x, size_t d, double r)
+{
+	sum[0] += 1.0;
+	sum[1] += r;
+	double *restrict s = sum + 2, *restrict g = s + d, *restrict row = g + d;
+	for (size_t j = 0; j < d; j++) {
+		const double v = (double)x[j];
+		s[j] += v;
+		g[j] += r * v;
+		for (size_t l = j; l < d; l++)
+			row[l - j] += v * (double)x[l];
+		row += d - j;
+	}
+}
+
+/* Mean and scale of each feature of the arm. */
+static void standardise(solved *v, size_t arm, size_t d, const double *own, const double *others)
+{
+	double *mean = v->mean + arm * d, *scale = v->scale + arm * d;
+	const double n = own[0] + others[0];
+	size_t at = 2 + 2 * d;
+	for (size_t j = 0; j < d; at += d - j, j++) {
+		const double square = n > 0.0 ? (own[at] + others[at]) / n : 0.0;
+		mean[j] = n > 0.0 ? (own[2 + j] + others[2 + j]) / n : 0.0;
+		const double variance = square - mean[j] * mean[j];
+		scale[j] = variance > LEAST_SPREAD * square ? 1.0 / sqrt(variance) : 0.0;
+	}
+}
+
+/* I + sum of z zᵀ, and the sum of r z. */
+static void fill(solved *v, size_t arm, size_t d, const double *own, const double *others)
+{
+	const double *mean = v->mean + arm * d, *scale = v->scale + arm * d;
+	const double n = own[0] + others[0], q = own[1] + others[1];
+	size_t at = 2 + 2 * d;
+	for (size_t j = 0; j < d; at += d - j, j++) {
+		const double g = own[2 + d + j] + others[2 + d + j];
+		double *row = v->matrix + j * d;
+		v->right[j] = (g - q * mean[j]) * scale[j];
+		for (size_t l = j; l < d; l++)
+			row[l] = (own[at + l - j] + others[at + l - j] - n * mean[j] * mean[l]) * scale[j] * scale[l];
+		row[j] += PENALTY;
+	}
+}
+
+static void solve(const ridge *m, size_t arm)
+{
+	solved *v = m->solved;
+	const size_t d = m->base.settings.features, at = arm * m->sums.width;
+	const double *own = m->sums.own + at, *others = m->sums.others + at;
+	float *weight = v->weight + arm * (d + 1);
+	standardise(v, arm, d, own, others);
+	fill(v, arm, d, own, others);
+	cop_cholesky_solve(d, v->matrix, MOST_PIVOT, v->right);
+	for (size_t j = 0; j < d; j++)
+		weight[j] = (float)v->right[j];
+	weight[d] = (float)((own[1] + others[1]) / (own[0] + others[0] + PENALTY));
+	v->stale[arm] = 0;
+}
+
+static void solve_all(const ridge *m)
+{
+	for (size_t k = 0; k < m->base.settings.arms; k++)
+		if (m->solved->stale[k] != 0)
+			solve(m, k);
+}
+
+static void spoil(ridge *m) { memset(m->solved->stale, 1, m->base.settings.arms); }
+
+static float predict_one(const ridge *m, size_t arm, const float *x)
+{
+	const size_t d = m->base.settings.features;
+	const double *mean = m->solved->mean + arm * d, *scale = m->solved->scale + arm * d;
+	const float *weight = m->solved->weight + arm * (d + 1);
+	double sum = 0.5 + (double)weight[d];
+	for (size_t j = 0; j < d; j++)
+		sum += (double)weight[j] * (((double)x[j] - mean[j]) * scale[j]);
+	return (float)fmin(fmax(sum, -(double)FAR), 1.0 + (double)FAR);
+}
+
+static void predict(ridge *m, const cop_row *x)
+{
+	solve_all(m);
+	for (size_t k = 0; k < m->base.settings.arms; k++) {
+		m->loss[k] = predict_one(m, k, x->dense);
+		m->told[k] = fminf(fmaxf(m->loss[k], 0.0f), 1.0f);
+	}
+}
+
+/* ---- the class ---- */
+
+static void free_solved(solved *v)
+{
+	if (v == NULL)
+		return;
+	cop_mem_free(v->stale);
+	cop_mem_free(v->mean);
+	cop_mem_free(v->scale);
+	cop_mem_free(v->weight);
+	cop_mem_free(v->matrix);
+	cop_mem_free(v->right);
+	cop_mem_free(v);
+}
+
+static solved *new_solved(size_t arms, size_t d)
+{
+	solved *v = cop_mem_alloc(1, sizeof *v);
+	if (v == NULL)
+		return NULL;
+	v->stale = cop_mem_alloc(arms, sizeof *v->stale);
+	v->mean = cop_mem_alloc(arms * d, sizeof *v->mean);
+	v->scale = cop_mem_alloc(arms * d, sizeof *v->scale);
+	v->weight = cop_mem_alloc(arms * (d + 1), sizeof *v->weight);
+	v->matrix = cop_mem_alloc(d * d, sizeof *v->matrix);
+	v->right = cop_mem_alloc(d, sizeof *v->right);
+	if (v->stale != NULL && v->mean != NULL && v->scale != NULL && v->weight != NULL && v->matrix != NULL &&
+	        v->right != NULL)
+		return v;
+	free_solved(v);
+	return NULL;
+}
+
+static void destroy(cop_learner *learner)
+{
+	ridge *m = (ridge *)learner;
+	if (m == NULL)
+		return;
+	cop_sums_fini(&m->sums);
+	free_solved(m->solved);
+	cop_explorer_fini(&m->explorer);
+	cop_mem_free(m->loss);
+	cop_mem_free(m->told);
+	cop_mem_free(m->z);
+	cop_mem_free(m);
+}
+
+static const char *refusal(const cop_learner_settings *s)
+{
+	if (s->features == 0)
+		return "features: learner ridge takes dense contexts, expected 1 to 256";
+	if (s->features > COP_LEARNER_MAX_RIDGE_FEATURES)
+		return "features: learner ridge finds its weights anew, expected 1 to 256";
+	if (s->arms * width_of(s->features) > COP_LEARNER_MAX_RIDGE_SUMS)
+		return "arms: learner ridge keeps features^2 / 2 sums for each, expected at most 4194304 in all";
+	return NULL;
+}
+
+static double footprint(const cop_learner_settings *s)
+{
+	const double d = (double)s->features, arms = (double)s->arms;
+	return cop_sums_footprint(s->arms, width_of(s->features)) + sizeof(double) * (d * d + 2.0 * arms * d) +
+	       sizeof(float) * arms * (d + 3.0);
+}
+
+static cop_err create(const cop_learner_settings *settings, cop_learner **out)
+{
+	*out = NULL;
+	const size_t d = settings->features, arms = settings->arms;
+	ridge *m = cop_mem_alloc(1, sizeof *m);
+	if (m == NULL)
+		return COP_ENOMEM;
+	m->base.class = &cop_learner_ridge;
+	m->base.settings = *settings;
+	cop_err err = cop_sums_init(&m->sums, arms, width_of(d));
+	if (err == COP_OK)
+		err = cop_explorer_init(&m->explorer, &m->base.settings);
+	m->solved = new_solved(arms, d);
+	m->loss = cop_mem_alloc(arms, sizeof *m->loss);
+	m->told = cop_mem_alloc(arms, sizeof *m->told);
+	m->z = cop_mem_alloc(d + 1, sizeof *m->z);
+	if (m->solved == NULL || m->loss == NULL || m->told == NULL || m->z == NULL)
+		err = COP_ENOMEM;
+	if (err != COP_OK) {
+		destroy(&m->base);
+		return err;
+	}
+	spoil(m);
+	*out = &m->base;
+	return COP_OK;
+}
+
+static void observe(cop_learner *learner, const cop_row *x, const cop_candidates *c)
+{
+	(void)learner; /* what is known of features is what was learned with them */
+	(void)x;
+	(void)c;
+}
+
+static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out)
+{
+	ridge *m = (ridge *)learner;
+	predict(m, x);
+	return cop_explorer_choose(&m->explorer, &learner->settings.exploration, m->loss, cop_learner_mask(c), out);
+}
+
+static cop_policy_view last_policy(cop_learner *learner)
+{
+	const ridge *m = (const ridge *)learner;
+	return cop_explorer_last(&m->explorer, m->told);
+}
+
+static cop_err view(
+        cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
+{
+	ridge *m = (ridge *)learner;
+	(void)decision; /* there are no experts */
+	predict(m, x);
+	cop_err err =
+	        cop_explorer_view(&m->explorer, &learner->settings.exploration, m->loss, cop_learner_mask(c), out);
+	out->loss = m->told;
+	return err;
+}
+
+static cop_err learn(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+        const double *loss)
+{
+	ridge *m = (ridge *)learner;
+	(void)c;
+	add(m->sums.own + decision->arm * m->sums.width, x->dense, learner->settings.features, *loss - 0.5);
+	m->solved->stale[decision->arm] = 1;
+	return COP_OK;
+}
+
+static void advance(cop_learner *learner) { cop_explorer_advance(&((ridge *)learner)->explorer); }
+
+static double greedy(cop_learner *learner, const cop_row *x, const cop_candidates *c)
+{
+	ridge *m = (ridge *)learner;
+	predict(m, x);
+	return (double)cop_explorer_best(&m->explorer, m->loss, cop_learner_mask(c));
+}
+
+static void explain(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *out)
+{
+	ridge *m = (ridge *)learner;
+	const size_t d = learner->settings.features, arm = decision->arm;
+	(void)c;
+	predict(m, x);
+	const float *weight = m->solved->weight + arm * (d + 1);
+	cop_explained_expert *expert = cop_explanation_expert(out, "ridge");
+	out->prediction = (double)m->loss[arm];
+	expert->weight = 1.0;
+	expert->prediction = out->prediction;
+	for (size_t j = 0; j <= d; j++) {
+		const double z =
+		        j == d ? 1.0
+		               : ((double)x->dense[j] - m->solved->mean[arm * d + j]) * m->solved->scale[arm * d + j];
+		m->z[j] = (float)z;
+		expert->linear += (double)weight[j] * z;
+	}
+	const cop_row row = { .d = d + 1, .dense = m->z };
+	expert->count = cop_explanation_top(&row, weight, 1, COP_EXPLANATION_LINEAR, expert->features);
+}
+
+static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
+{
+	const ridge *m = (const ridge *)learner;
+	const size_t inputs = learner->settings.features + 1;
+	solve_all(m);
+	parts[0] = (cop_anatomy_part){ .name = "ridge", .weight = 1.0, .unit = COP_ANATOMY_LOSS };
+	parts[0].linear =
+	        (cop_anatomy_linear){ m->solved->weight, inputs, learner->settings.arms, 1, inputs, inputs, 1.0f };
+	return 1;
+}
+
+static void outliers(const cop_learner *learner, cop_outliers *out)
+{
+	(void)learner;
+	*out = (cop_outliers){ 0 };
+}
+
+static void save(const cop_learner *learner, cop_bytes *bytes)
+{
+	const ridge *m = (const ridge *)learner;
+	cop_explorer_save(&m->explorer, bytes);
+	cop_sums_save(&m->sums, bytes);
+}
+
+static cop_err load(cop_learner *learner, cop_cursor *cursor)
+{
+	ridge *m = (ridge *)learner;
+	spoil(m);
+	cop_explorer_load(&m->explorer, cursor);
+	return cop_sums_load(&m->sums, learner->saved_arms, cursor);
+}
+
+static cop_err make_room(cop_learner *learner, const cop_learner *from)
+{
+	return cop_sums_make_room(&((ridge *)learner)->sums, &((const ridge *)from)->sums);
+}
+
+static void inherit(cop_learner *learner, cop_learner *from)
+{
+	ridge *m = (ridge *)learner;
+	const ridge *other = (const ridge *)from;
+	cop_explorer_inherit(&m->explorer, &other->explorer);
+	cop_sums_inherit(&m->sums, &other->sums);
+	spoil(m);
+}
+
+static size_t trees(const cop_learner *learner)
+{
+	(void)learner;
+	return 0;
+}
+
+static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
+{
+	(void)learner;
+	(void)m;
+	*out = NULL;
+	return COP_ENOTFOUND;
+}
+
+static const struct cop_refit *refitted(const cop_learner *learner)
+{
+	(void)learner;
+	return NULL;
+}
+
+static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *diag)
+{
+	(void)learner;
+	(void)given;
+	cop_diag_message(diag, "learner ridge has no trees to replace");
+	return COP_ESHAPE;
+}
+
+static cop_sums *sums(cop_learner *learner, bool changed)
+{
+	ridge *m = (ridge *)learner;
+	if (changed)
+		spoil(m);
+	return &m->sums;
+}
+
+const cop_learner_class cop_learner_ridge = {
+	.name = "ridge",
+	.fixed_features = true,
+	.max_height = COP_LEARNER_MAX_HEIGHT,
+	.least_propensity = COP_LEARNER_LEAST_PROPENSITY,
+	.refusal = refusal,
+	.footprint = footprint,
+	.create = create,
+	.destroy = destroy,
+	.decide = decide,
+	.learn = learn,
+	.view = view,
+	.last_policy = last_policy,
+	.observe = observe,
+	.advance = advance,
+	.greedy = greedy,
+	.explain = explain,
+	.anatomy = anatomy,
+	.outliers = outliers,
+	.save = save,
+	.load = load,
+	.make_room = make_room,
+	.inherit = inherit,
+	.trees = trees,
+	.tree = tree,
+	.refit = refit,
+	.refitted = refitted,
+	.sums = sums,
+};

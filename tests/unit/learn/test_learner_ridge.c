@@ -1,0 +1,414 @@
+/* Learner ridge against the normal equations in standardised features, found from the events themselves and solved by
+ * elimination; and models of parts that were merged against one that saw all events. */
+#include "learner_fixture.h"
+
+#include <stdio.h>
+
+#include "learn/sums.h"
+#include "support.h"
+
+#define EVENTS 400
+#define PARTS  3
+#define D      FIXTURE_D
+#define K      FIXTURE_ARMS
+
+typedef struct told {
+	float x[D];
+	uint32_t arm;
+	double loss;
+} told;
+
+static void draw(told *events, size_t count, uint64_t seed)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, seed, 3);
+	for (size_t i = 0; i < count; i++) {
+		told *e = &events[i];
+		for (size_t j = 0; j < D; j++)
+			e->x[j] = (float)(100.0 * (double)j + (1.0 + (double)j) * cop_rng_normal(&rng));
+		e->x[D - 1] = 7.0f; /* never varies */
+		e->x[1] += e->x[0]; /* correlated */
+		e->arm = (uint32_t)cop_rng_below(&rng, K);
+		double z = (double)e->x[2] - 200.0;
+		e->loss = fmin(
+		        fmax(0.4 + 0.1 * e->arm + 0.03 * z * (double)e->arm + 0.1 * cop_rng_normal(&rng), 0.0), 1.0);
+	}
+}
+
+static cop_learner *make(void)
+{
+	cop_learner_settings s;
+	fixture_settings(&s, "ridge", false);
+	return fixture_learner(&s);
+}
+
+static void teach(cop_learner *learner, const told *e)
+{
+	const cop_row row = { .d = D, .dense = e->x };
+	const cop_decision decision = { .arm = e->arm, .p = 0.5 };
+	assert_int_equal(cop_learner_learn(learner, &row, NULL, &decision, &e->loss, false), COP_OK);
+}
+
+static double prediction(cop_learner *learner, const float *x, uint32_t arm)
+{
+	const cop_row row = { .d = D, .dense = x };
+	cop_policy_view view;
+	cop_decision decision = { .arm = arm };
+	assert_int_equal(cop_learner_view(learner, &row, NULL, &decision, &view), COP_OK);
+	return (double)view.loss[arm];
+}
+
+/* Gauss with pivots, of n equations. */
+static void eliminate(size_t n, double a[D][D + 1], double *x)
+{
+	for (size_t c = 0; c < n; c++) {
+		size_t pivot = c;
+		for (size_t r = c + 1; r < n; r++)
+			pivot = fabs(a[r][c]) > fabs(a[pivot][c]) ? r : pivot;
+		for (size_t j = 0; j <= n; j++) {
+			double kept = a[c][j];
+			a[c][j] = a[pivot][j];
+			a[pivot][j] = kept;
+		}
+		for (size_t r = 0; r < n; r++) {
+			double factor = r == c ? 0.0 : a[r][c] / a[c][c];
+			for (size_t j = 0; j <= n; j++)
+				a[r][j] -= factor * a[c][j];
+		}
+	}
+	for (size_t c = 0; c < n; c++)
+		x[c] = a[c][n] / a[c][c];
+}
+
+/* By the events: two passes for the moments, one for the equations. */
+static double reference(const told *events, size_t count, const float *x, uint32_t arm)
+{
+	double n = 0.0, q = 0.0, mean[D] = { 0 }, deviation[D] = { 0 }, a[D][D + 1] = { { 0 } }, w[D];
+	for (size_t i = 0; i < count; i++) {
+		if (events[i].arm != arm)
+			continue;
+		n += 1.0;
+		q += events[i].loss - 0.5;
+		for (size_t j = 0; j < D; j++)
+			mean[j] += (double)events[i].x[j];
+	}
+	for (size_t j = 0; j < D && n > 0.0; j++)
+		mean[j] /= n;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < D && events[i].arm == arm; j++)
+			deviation[j] += pow((double)events[i].x[j] - mean[j], 2) / n;
+	for (size_t j = 0; j < D; j++) {
+		deviation[j] = sqrt(deviation[j]);
+		a[j][j] = 1.0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		double z[D];
+		if (events[i].arm != arm)
+			continue;
+		for (size_t j = 0; j < D; j++)
+			z[j] = deviation[j] > 1e-9 ? ((double)events[i].x[j] - mean[j]) / deviation[j] : 0.0;
+		for (size_t j = 0; j < D; j++) {
+			for (size_t l = 0; l < D; l++)
+				a[j][l] += z[j] * z[l];
+			a[j][D] += z[j] * (events[i].loss - 0.5);
+		}
+	}
+	eliminate(D, a, w);
+	double sum = 0.5 + q / (n + 1.0);
+	for (size_t j = 0; j < D; j++)
+		sum += deviation[j] > 1e-9 ? w[j] * ((double)x[j] - mean[j]) / deviation[j] : 0.0;
+	return fmin(fmax(sum, 0.0), 1.0);
+}
+
+static void assert_predicts(cop_learner *learner, const told *events, size_t count)
+{
+	for (uint32_t k = 0; k < K; k++)
+		for (size_t i = 0; i < 20; i++) {
+			double is = prediction(learner, events[i].x, k),
+			       wanted = reference(events, count, events[i].x, k);
+			if (!(fabs(is - wanted) < 2e-6))
+				fail_msg("arm %u, row %zu of %zu: %.9f, expected %.9f", k, i, count, is, wanted);
+		}
+}
+
+static void test_predictions_solve_the_normal_equations(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	static const size_t counts[] = { 20, 21, 40, EVENTS };
+	cop_learner *learner = make();
+	draw(events, EVENTS, 5);
+	for (size_t i = 0, at = 0; i < EVENTS; i++) {
+		teach(learner, &events[i]);
+		if (i + 1 == counts[at]) {
+			assert_predicts(learner, events, counts[at]);
+			at++;
+		}
+	}
+	cop_learner_free(learner);
+}
+
+static void test_nothing_learned_predicts_a_half(void **state)
+{
+	(void)state;
+	static const float x[D] = { 1e30f, -5.0f };
+	cop_learner *learner = make();
+	for (uint32_t k = 0; k < K; k++)
+		assert_true(prediction(learner, x, k) == 0.5);
+	const told one = { .x = { 1.0f }, .arm = 1, .loss = 1.0 };
+	teach(learner, &one);
+	assert_true(prediction(learner, x, 1) == 0.75); /* drawn to a half, whatever the context: nothing varied */
+	cop_learner_free(learner);
+}
+
+/* ---- merging ---- */
+
+static void begin_life(cop_learner *learner, uint64_t life) { cop_learner_sums(learner)->life = life; }
+
+static cop_summary told_by(cop_learner *from, uint32_t part, uint64_t number, cop_bytes *room)
+{
+	const cop_sums *sums = cop_learner_sums(from);
+	cop_bytes_clear(room);
+	cop_sums_put_own(sums, room);
+	return (cop_summary){ part, sums->life, number, 1.0, room->data, room->length };
+}
+
+/* All tell all. */
+static void exchange(cop_learner *const parts[PARTS], uint64_t number)
+{
+	cop_bytes room;
+	cop_bytes_init(&room);
+	for (uint32_t from = 0; from < PARTS; from++)
+		for (uint32_t to = 0; to < PARTS; to++) {
+			const cop_summary summary = told_by(parts[from], from, number, &room);
+			if (to != from)
+				assert_int_equal(cop_learner_merge(parts[to], &summary), COP_OK);
+		}
+	cop_bytes_fini(&room);
+}
+
+static void test_merged_parts_predict_what_one_predicts_that_saw_all(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *parts[PARTS];
+	draw(events, EVENTS, 6);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		parts[p] = make();
+		begin_life(parts[p], 100 + p);
+	}
+	cop_rng rng;
+	cop_rng_init(&rng, 8, 1);
+	for (size_t i = 0; i < EVENTS; i++) {
+		teach(parts[cop_rng_below(&rng, PARTS)], &events[i]);
+		if (i % 100 == 37)
+			exchange(parts, i);
+	}
+	exchange(parts, EVENTS);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		assert_predicts(parts[p], events, EVENTS);
+		cop_learner_free(parts[p]);
+	}
+}
+
+static void test_merged_state_is_saved_and_goes_on(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *parts[PARTS], *clone;
+	cop_bytes one, other;
+	cop_bytes_init(&one);
+	cop_bytes_init(&other);
+	draw(events, EVENTS, 7);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		parts[p] = make();
+		begin_life(parts[p], 9 - p);
+	}
+	for (size_t i = 0; i < EVENTS / 2; i++)
+		teach(parts[i % PARTS], &events[i]);
+	exchange(parts, 1);
+	assert_int_equal(cop_learner_clone(parts[0], &clone), COP_OK);
+	fixture_save(parts[0], &one);
+	fixture_save(clone, &other);
+	assert_int_equal(one.length, other.length);
+	assert_memory_equal(one.data, other.data, one.length);
+	cop_learner_free(parts[0]);
+	parts[0] = clone;
+	for (size_t i = EVENTS / 2; i < EVENTS; i++)
+		teach(parts[i % PARTS], &events[i]);
+	exchange(parts, 2);
+	assert_predicts(clone, events, EVENTS);
+	for (uint32_t p = 0; p < PARTS; p++)
+		cop_learner_free(parts[p]);
+	for (size_t cut = 0; cut < one.length; cut += 41) { /* cut short */
+		cop_cursor cursor;
+		cop_learner *fresh = make();
+		cop_cursor_init(&cursor, one.data, cut);
+		assert_int_not_equal(cop_learner_load(fresh, &cursor), COP_OK);
+		cop_learner_free(fresh);
+	}
+	cop_bytes_fini(&one);
+	cop_bytes_fini(&other);
+}
+
+/* A model that is given arms keeps what it learned and was told, by loading and by inheriting alike. */
+static void test_more_arms_keep_all_sums(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *parts[PARTS], *loaded, *heir;
+	cop_learner_settings s;
+	cop_bytes one, other;
+	cop_cursor cursor;
+	cop_bytes_init(&one);
+	cop_bytes_init(&other);
+	draw(events, EVENTS, 9);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		parts[p] = make();
+		begin_life(parts[p], 50 + p);
+	}
+	for (size_t i = 0; i < EVENTS; i++)
+		teach(parts[i % PARTS], &events[i]);
+	exchange(parts, 1);
+	fixture_settings(&s, "ridge", false);
+	s.arms = K + 2;
+	loaded = fixture_learner(&s);
+	heir = fixture_learner(&s);
+	fixture_save(parts[0], &one);
+	cop_cursor_init(&cursor, one.data, one.length);
+	loaded->saved_arms = K;
+	assert_int_equal(cop_learner_load(loaded, &cursor), COP_OK);
+	assert_int_equal(cop_learner_make_room(heir, parts[0]), COP_OK);
+	cop_learner_inherit(heir, parts[0]);
+	fixture_save(loaded, &one);
+	fixture_save(heir, &other);
+	assert_int_equal(one.length, other.length);
+	assert_memory_equal(one.data, other.data, one.length);
+	assert_predicts(heir, events, EVENTS);
+	assert_true(prediction(loaded, events[0].x, K + 1) == 0.5);
+	for (uint32_t p = 0; p < PARTS; p++)
+		cop_learner_free(parts[p]);
+	cop_learner_free(loaded);
+	cop_learner_free(heir);
+	cop_bytes_fini(&one);
+	cop_bytes_fini(&other);
+}
+
+static void test_others_are_no_sums_and_say_what_does_not_add_up(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "ensemble", "dgt", "value", "rank" };
+	cop_learner_settings s;
+	for (size_t i = 0; i < 4; i++) {
+		cop_learner_settings_init(&s);
+		strcpy(s.learner, names[i]);
+		const char *apart = cop_learner_apart(&s);
+		assert_non_null(apart);
+		assert_non_null(strstr(apart, "standardised"));
+	}
+	strcpy(s.learner, "ridge");
+	assert_null(cop_learner_apart(&s));
+	fixture_settings(&s, "ensemble", false);
+	cop_learner *ensemble = fixture_learner(&s);
+	const cop_summary summary = { 1, 2, 3, 4.0, NULL, 0 };
+	assert_null(cop_learner_sums(ensemble));
+	assert_int_equal(cop_learner_merge(ensemble, &summary), COP_EINVAL);
+	cop_learner_free(ensemble);
+}
+
+static void test_settings_that_cannot_be_are_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t features, arms;
+		const char *begins;
+	} wrong[] = { { 0, 3, "features: learner ridge takes dense" }, { 257, 3, "features:" },
+		{ 256, 1000, "arms:" } };
+	for (size_t i = 0; i < 3; i++) {
+		cop_learner_settings s;
+		cop_learner *learner;
+		cop_diag diag = { .message = "" };
+		fixture_settings(&s, "ridge", false);
+		s.features = wrong[i].features;
+		s.arms = wrong[i].arms;
+		assert_int_equal(cop_learner_new(&s, &learner, &diag), COP_EINVAL);
+		assert_memory_equal(diag.message, wrong[i].begins, strlen(wrong[i].begins));
+	}
+}
+
+static void test_explanation_adds_up_to_the_prediction(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *learner = make();
+	cop_explanation e;
+	cop_anatomy_part parts[COP_ANATOMY_PARTS];
+	draw(events, EVENTS, 10);
+	for (size_t i = 0; i < EVENTS; i++)
+		teach(learner, &events[i]);
+	assert_int_equal(cop_learner_explanation_init(learner, &e), COP_OK);
+	const cop_row row = { .d = D, .dense = events[3].x };
+	const cop_decision decision = { .arm = 2 };
+	cop_learner_explain(learner, &row, NULL, &decision, &e);
+	assert_int_equal(e.expert_count, 1);
+	assert_true(fabs(e.prediction - (0.5 + e.experts[0].linear)) < 1e-5);
+	double sum = 0.0;
+	for (size_t i = 0; i < e.experts[0].count; i++)
+		sum += (double)e.experts[0].features[i].contribution;
+	assert_true(fabs(sum - e.experts[0].linear) < 1e-5); /* all of them fit */
+	assert_int_equal(cop_learner_anatomy(learner, parts), 1);
+	assert_int_equal(parts[0].linear.outputs, K);
+	cop_explanation_fini(&e);
+	cop_learner_free(learner);
+}
+
+static void test_learns_to_decide(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_learner *learner = make();
+	cop_rng_init(&rng, FIXTURE_SEED, 1);
+	const double first = fixture_run(learner, &rng, false, 300);
+	double last = 1.0;
+	for (size_t i = 0; i < 5; i++)
+		last = fixture_run(learner, &rng, false, 1000);
+	assert_true(last < first && last < 0.45);
+	cop_learner_free(learner);
+}
+
+static void test_failed_allocations_leave_nothing(void **state)
+{
+	(void)state;
+	cop_learner_settings s;
+	cop_learner *learner;
+	fixture_settings(&s, "ridge", false);
+	for (unsigned long nth = 1;; nth++) {
+		cop_test_alloc_fail(nth, 0);
+		cop_err err = cop_learner_new(&s, &learner, NULL);
+		cop_test_alloc_fail(0, 0);
+		if (err == COP_OK) {
+			assert_true(nth > 8);
+			break;
+		}
+		assert_int_equal(err, COP_ENOMEM);
+		assert_null(learner);
+	}
+	cop_learner_free(learner);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_predictions_solve_the_normal_equations),
+		cmocka_unit_test(test_nothing_learned_predicts_a_half),
+		cmocka_unit_test(test_merged_parts_predict_what_one_predicts_that_saw_all),
+		cmocka_unit_test(test_merged_state_is_saved_and_goes_on),
+		cmocka_unit_test(test_more_arms_keep_all_sums),
+		cmocka_unit_test(test_others_are_no_sums_and_say_what_does_not_add_up),
+		cmocka_unit_test(test_settings_that_cannot_be_are_refused),
+		cmocka_unit_test(test_explanation_adds_up_to_the_prediction),
+		cmocka_unit_test(test_learns_to_decide),
+		cmocka_unit_test(test_failed_allocations_leave_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
