@@ -76,8 +76,8 @@ cop_err cop_server_open(
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can report that the rest is on its way */
 	server->report = (cop_report){ durable, &server->serving, &server->refits, .forgetting = &server->forgetting,
-		.replica = &server->replica, .past = &server->past, .http = server->http, .born = born,
-		.started = started };
+		.replica = &server->replica, .merge = &server->merge, .past = &server->past, .http = server->http,
+		.born = born, .started = started };
 	if (err == COP_OK)
 		err = cop_replica_settle(durable, diag);
 	if (err == COP_OK)
@@ -104,6 +104,8 @@ cop_err cop_server_open(
 		        server->config, server->serving.sockets.context, COP_SOCKETS_API, log, &server->api, diag);
 	if (err == COP_OK)
 		err = open_replica(server, diag);
+	if (err == COP_OK)
+		err = cop_merge_open(&server->merge, durable, &server->serving.sockets, diag);
 	server->report.api = server->api;
 	durable->next_checkpoint = started + 1e-6 * (double)server->config->checkpoint_every;
 	return err;
@@ -119,6 +121,7 @@ void cop_server_close(cop_server *server)
 	cop_past_desk_fini(&server->past);
 	cop_api_close(server->api);
 	cop_http_close(server->http);
+	cop_merge_close(&server->merge);
 	cop_replica_close(&server->replica);
 	cop_serving_close(&server->serving);
 	cop_model_view_fini(&server->view);
@@ -302,7 +305,9 @@ static size_t turn_link(cop_server *server)
 {
 	double now = 1e-9 * (double)server->serving.mark;
 	bool any = cop_replica_receive(&server->replica, now);
+	any |= cop_merge_receive(&server->merge, now);
 	cop_serving_commit(&server->serving);
+	cop_merge_send(&server->merge, now);
 	server->linking = cop_replica_send(&server->replica, now);
 	server->again = server->replica.enabled && server->replica.follower.again;
 	server->stop |= server->again;

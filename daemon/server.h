@@ -11,6 +11,7 @@
 #include "daemon/common/notify.h"
 #include "daemon/durable/forgetting.h"
 #include "daemon/models/model_exchange.h"
+#include "daemon/merge/merge.h"
 #include "daemon/models/slot_bin.h"
 #include "daemon/refit/refits.h"
 #include "daemon/replica/replica.h"
@@ -48,6 +49,7 @@ typedef struct cop_server {
 	cop_refits refits;
 	cop_forgetting forgetting;
 	cop_replica replica;
+	cop_merge merge;
 	cop_report report;
 	cop_drop_report drops;
 	cop_model_view view;

@@ -26,7 +26,7 @@ RANKS = {
 # The daemon's folders; the loop beside them includes all of them.
 DAEMON_RANKS = {
     "daemon/common": 0, "daemon/config": 1, "daemon/lease": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/streams": 2, "daemon/refit": 4, "daemon/serve": 4,
-    "daemon/replica": 5, "daemon/report": 6, "daemon": 7,
+    "daemon/replica": 5, "daemon/merge": 5, "daemon/report": 6, "daemon": 7,
 }
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests", "clients")
 SKIPPED = {".git", "__pycache__", ".pytest_cache", "node_modules"}

@@ -17,6 +17,7 @@ static const cop_command commands[] = {
 	{ "whatif", "estimate from the journal what other settings would have cost", cop_command_whatif },
 	{ "ctl", "ask or administer a running daemon: status, explain, reload ...", cop_command_ctl },
 	{ "keygen", "make a key pair for encrypted sockets (CURVE)", cop_command_keygen },
+	{ "part", "find the instance of a partition that owns a key", cop_command_part },
 	{ "journal", "show, check or salvage a daemon's journal", cop_command_journal },
 	{ "bench", "measure a running daemon, or how fast a log is read", cop_command_bench },
 };

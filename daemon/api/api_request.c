@@ -77,6 +77,7 @@ unsigned cop_api_request_status(cop_wire_code code)
 		[COP_WIRE_APPRENTICE] = 422,
 		[COP_WIRE_UNKNOWN_DECISION] = 404,
 		[COP_WIRE_BEHIND] = 409,
+		[COP_WIRE_OTHER_PART] = 409,
 	};
 	return statuses[code];
 }

@@ -241,6 +241,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	config->curve_given = cfg_size(root, "curve") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
 	config->replica_given = cfg_size(root, "replica") != 0;
+	config->partition_given = cfg_size(root, "partition") != 0;
 	fill_texts(reading, config);
 	fill_admin(reading, root, config);
 	reading->state_dir = config->state_dir;

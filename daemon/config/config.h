@@ -29,11 +29,13 @@
 #define COP_CONFIG_ENDPOINT     256          /* characters of one */
 #define COP_CONFIG_IPC_PATH     107          /* bytes of the path behind ipc:// */
 #define COP_CONFIG_FOLLOWERS    16           /* of one leader */
+#define COP_CONFIG_MERGED_PARTS 128          /* the same, if they merge models */
 #define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER, COP_SYNC_REPLICA } cop_config_sync;
 typedef enum cop_config_hold { COP_HOLD_MEMORY, COP_HOLD_DISK } cop_config_hold;
+typedef enum cop_config_foreign { COP_FOREIGN_REFUSE, COP_FOREIGN_ACCEPT } cop_config_foreign;
 typedef enum cop_config_lead { COP_LEAD_HAND } cop_config_lead;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
 typedef enum cop_config_method { COP_METHOD_TAO, COP_METHOD_LAPTAO, COP_METHOD_FOREST } cop_config_method;
@@ -148,11 +150,17 @@ typedef struct cop_config {
 	cop_config_lead replica_lead;
 	uint32_t replica_followers; /* that have a record before its answer leaves, by journal_sync */
 	cop_config_hold replica_hold;
-	uint32_t replica_compare; /* records between comparisons of the state */
-	bool journal_given, http_given, api_given, curve_given, replica_given; /* the file has such a section */
-	size_t model_count;                                                    /* >= 1 */
-	cop_config_model *models;                                              /* in the file's order, names unique */
-	cop_live_changes live;                                                 /* that are in it, owned */
+	uint32_t replica_compare;                          /* records between comparisons of the state */
+	uint32_t partition_of, partition_number;           /* instances, and which of them, from 0, this one is */
+	cop_config_foreign partition_foreign;              /* events whose key is another instance's */
+	cop_config_list partition_listen, partition_peers; /* where summaries are asked for; the other instances */
+	cop_config_list partition_merge;                   /* models that learn from all keys */
+	uint64_t partition_every;                          /* microseconds between two asks */
+	/* The file has such a section. */
+	bool journal_given, http_given, api_given, curve_given, replica_given, partition_given;
+	size_t model_count;       /* >= 1 */
+	cop_config_model *models; /* in the file's order, names unique */
+	cop_live_changes live;    /* that are in it, owned */
 } cop_config;
 
 /* Whether an address ADDRESS:PORT of the section api cannot be reached from another machine. */
@@ -195,6 +203,9 @@ bool cop_config_live_print(const char *option, const cop_config_model *model, co
 
 /* Whether the option, called so, has several values. */
 bool cop_config_live_is_list(const char *option);
+
+/* Whether the model of that name is merged with those of the other instances of the partition. */
+bool cop_config_merges(const cop_config *config, const char *name);
 
 /* Whether an instance of this configuration begins as a follower. */
 bool cop_config_follows(const cop_config *config);

@@ -50,7 +50,8 @@ static bool is_trained(const cop_config_model *model)
 
 static cop_config_refit_off default_of(const cop_config *config, const cop_config_model *model, bool program)
 {
-	if (cop_config_model_is(model, COP_SETTING_OF_VALUE) || is_trained(model))
+	if (cop_config_model_is(model, COP_SETTING_OF_VALUE) || cop_config_model_is(model, COP_SETTING_OF_RIDGE) ||
+	        is_trained(model))
 		return COP_REFIT_OFF_LEARNER;
 	return !config->journal_enabled ? COP_REFIT_OFF_JOURNAL : !program ? COP_REFIT_OFF_PROGRAM : COP_REFIT_ON;
 }
@@ -240,6 +241,20 @@ static void check_trained(cop_config_reading *reading, cfg_t *section, const cop
 		        "a trained model does not change, expected enabled = true only with learners that learn");
 }
 
+static void check_ridge(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const char *wrong = cop_learner_ridge.refusal(&model->set.learner);
+	char option[32];
+	if (wrong != NULL && cop_config_has(section, "features") && cop_config_has(section, "arms")) {
+		const char *text = strchr(wrong, ':') + 2;
+		(void)snprintf(option, sizeof option, "%.*s", (int)(text - 2 - wrong), wrong);
+		cop_config_complain(reading, cop_config_line(section, option), option, "%s", text);
+	}
+	if (model->refit.enabled)
+		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
+		        "learner ridge has no trees to replace, expected enabled = false");
+}
+
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
@@ -251,6 +266,8 @@ static void check_learner(cop_config_reading *reading, cfg_t *section, const cop
 		check_bins(reading, section, model);
 	if (is_trained(model))
 		check_trained(reading, section, model);
+	if (cop_config_model_is(model, COP_SETTING_OF_RIDGE))
+		check_ridge(reading, section, model);
 	if (cop_config_model_is(model, COP_SETTING_OF_ENSEMBLE))
 		check_experts(reading, section, model);
 	bool mixture =
@@ -356,7 +373,7 @@ void cop_config_check_model(
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
 		        "contexts have no place for a value that was played and its density, expected true only in "
 		        "models of learner "
-		        "ensemble, dgt or rank");
+		        "ensemble, dgt, ridge or rank");
 	if (learner_known)
 		check_shares(reading, section, model);
 	if (learner_known)

@@ -21,6 +21,7 @@ static const struct {
 	{ "contexts_connect", offsetof(cop_config, contexts_connect), false, true, "sockets" },
 	{ "feedback_connect", offsetof(cop_config, feedback_connect), false, true, "sockets" },
 	{ "listen", offsetof(cop_config, replica_listen), true, false, "replica" },
+	{ "listen", offsetof(cop_config, partition_listen), true, false, "partition" },
 };
 #define LISTS (sizeof socket_lists / sizeof *socket_lists)
 
@@ -194,8 +195,8 @@ static void check_peers(cop_config_reading *reading, cfg_t *root, const cop_conf
 		const char *section, *option;
 		const cop_config_list *list;
 	} lists[] = { { "sockets", "contexts_connect", &config->contexts_connect },
-		{ "sockets", "feedback_connect", &config->feedback_connect },
-		{ "replica", "of", &config->replica_of } };
+		{ "sockets", "feedback_connect", &config->feedback_connect }, { "replica", "of", &config->replica_of },
+		{ "partition", "peers", &config->partition_peers } };
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
 		for (size_t j = 0; j < lists[i].list->count; j++) {
 			char endpoint[COP_CONFIG_ENDPOINT + 1];
@@ -285,6 +286,60 @@ static void check_replica(cop_config_reading *reading, cfg_t *root, const cop_co
 		        "longer than %d characters, expected a shorter one", COP_CONFIG_NAME_MAX);
 }
 
+/* Models that are merged are all sums, and begin in one place. */
+static void check_merged(cop_config_reading *reading, cfg_t *section, const cop_config *config)
+{
+	uint64_t line = cop_config_line(section, "merge");
+	for (size_t i = 0; i < config->partition_merge.count; i++) {
+		const char *name = config->partition_merge.items[i];
+		const cop_config_model *model = cop_config_find(config, name, strlen(name));
+		const char *apart = model == NULL ? NULL : cop_learner_apart(&model->set.learner);
+		if (model == NULL)
+			cop_config_complain(reading, line, "merge", "\"%.64s\" is no model, expected one's name", name);
+		else if (apart != NULL)
+			cop_config_complain(reading, line, "merge",
+			        "model \"%s\" cannot be merged, since of its learner %s does not add up: %s; expected "
+			        "a "
+			        "model of learner ridge",
+			        name, model->set.learner.learner, apart);
+		else if (model->start_from != NULL && config->partition_number != 0)
+			cop_config_complain(reading, line, "merge",
+			        "model \"%s\" has start_from, whose losses would count once for each instance; "
+			        "expected "
+			        "it at number 0 alone",
+			        name);
+	}
+}
+
+static void check_partition(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	static const char *const options[] = { "of", "number" };
+	if (!config->partition_given)
+		return;
+	cfg_t *section = cfg_getsec(root, "partition");
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (!cop_config_has(section, options[i]))
+			cop_config_complain(reading, (uint64_t)section->line, options[i],
+			        "missing in section partition, expected a whole number");
+	if (config->partition_number >= config->partition_of)
+		cop_config_complain(reading, cop_config_line(section, "number"), "number",
+		        "%u is none of %u instances, expected 0 to %u", config->partition_number, config->partition_of,
+		        config->partition_of - 1);
+	check_merged(reading, section, config);
+	if (config->partition_merge.count == 0)
+		return;
+	if (config->partition_of > COP_CONFIG_MERGED_PARTS)
+		cop_config_complain(reading, cop_config_line(section, "of"), "of",
+		        "%u instances are too many for merge, expected at most %d", config->partition_of,
+		        COP_CONFIG_MERGED_PARTS);
+	if (config->partition_listen.count == 0 && config->partition_peers.count == 0)
+		cop_config_complain(reading, cop_config_line(section, "merge"), "merge",
+		        "there is nobody to merge with, expected listen, peers, or both");
+	if (!config->journal_enabled)
+		cop_config_complain(reading, cop_config_line(section, "merge"), "merge",
+		        "what is merged is recorded, expected enabled = true in section journal");
+}
+
 void cop_config_reach_check(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	check_sockets(reading, root, config);
@@ -294,5 +349,6 @@ void cop_config_reach_check(cop_config_reading *reading, cfg_t *root, cop_config
 	check_api(reading, root, config);
 	check_curve(reading, root, config);
 	check_replica(reading, root, config);
+	check_partition(reading, root, config);
 	check_exposed(reading, root, config);
 }

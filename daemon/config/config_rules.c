@@ -17,6 +17,7 @@ static const char *const level_words[] = { "error", "warning", "notice", "info",
 static const char *const sync_words[] = { "interval", "always", "never", "replica", NULL };
 static const char *const hold_words[] = { "memory", "disk", NULL };
 static const char *const lead_words[] = { "hand", NULL };
+static const char *const foreign_words[] = { "refuse", "accept", NULL };
 static const char *const unheard_words[] = { "wait", "decide", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
 static const char *const method_words[] = { "tao", "laptao", "forest", NULL };
@@ -94,6 +95,16 @@ static const cop_setting replica_rules[] = {
 	{ "compare", COP_SETTING_COUNT, AT(replica_compare), .low = 1, .high = 1e9, LIVE },
 	{ .name = NULL },
 };
+static const cop_setting partition_rules[] = {
+	{ "of", COP_SETTING_COUNT, AT(partition_of), .low = 1, .high = COP_EVENT_ID_PARTS },
+	{ "number", COP_SETTING_COUNT, AT(partition_number), .low = 0, .high = COP_EVENT_ID_PARTS - 1 },
+	{ "foreign", COP_SETTING_WORD, AT(partition_foreign), .words = foreign_words, LIVE },
+	{ "listen", COP_KIND_BIND, AT(partition_listen) },
+	{ "peers", COP_KIND_CONNECT, AT(partition_peers) },
+	{ "merge", COP_KIND_NAMES, AT(partition_merge) },
+	{ "every", COP_SETTING_MICROS, AT(partition_every), .low = 100 * MILLISECOND, .high = DAY, LIVE },
+	{ .name = NULL },
+};
 /* Of the model's options, those of a daemon alone; the rest of each row is in online/model_options.c. */
 static const cop_setting own_rules[] = {
 	{ "apprentice", COP_SETTING_FLAG, IN(apprentice) },
@@ -142,6 +153,7 @@ const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
 	{ "journal", journal_rules, NULL },
 	{ "checkpoint", checkpoint_rules, NULL },
 	{ "replica", replica_rules, NULL },
+	{ "partition", partition_rules, NULL },
 };
 const cop_config_section cop_config_model_section = { "model", cop_model_options, own_rules };
 const cop_config_section cop_config_refit_section = { "refit", refit_rules, NULL };
@@ -162,6 +174,14 @@ cop_setting cop_config_rules_at(const cop_config_section *section, size_t i)
 	rule.high = own->high;
 	rule.words = own->words;
 	return rule;
+}
+
+bool cop_config_merges(const cop_config *config, const char *name)
+{
+	for (size_t i = 0; i < config->partition_merge.count; i++)
+		if (strcmp(config->partition_merge.items[i], name) == 0)
+			return true;
+	return false;
 }
 
 bool cop_config_follows(const cop_config *config) { return config->replica_given && config->replica_of.count > 0; }
@@ -197,6 +217,8 @@ void cop_config_defaults(cop_config *config)
 	config->checkpoint_keep = 3;
 	config->replica_followers = 1;
 	config->replica_compare = 10000;
+	config->partition_of = 1;
+	config->partition_every = (uint64_t)(10 * SECOND);
 }
 
 static void refit_defaults(cop_config_refit *refit)
@@ -236,6 +258,8 @@ bool cop_config_section_shown(const cop_config_section *section, const cop_confi
 		return config->curve_given;
 	if (strcmp(section->name, "replica") == 0)
 		return config->replica_given;
+	if (strcmp(section->name, "partition") == 0)
+		return config->partition_given;
 	return strcmp(section->name, "journal") != 0 || config->journal_given;
 }
 

@@ -18,7 +18,8 @@ enum {
 	COP_KIND_LISTEN,                       /* char *, ADDRESS:PORT */
 	COP_KIND_BIND,                         /* cop_config_list of endpoints */
 	COP_KIND_CONNECT,
-	COP_KIND_LISTENERS /* cop_config_list of ADDRESS:PORT */
+	COP_KIND_LISTENERS, /* cop_config_list of ADDRESS:PORT */
+	COP_KIND_NAMES      /* cop_config_list of models' names */
 };
 
 typedef struct cop_config_section {
@@ -28,7 +29,7 @@ typedef struct cop_config_section {
 } cop_config_section;
 
 #define COP_CONFIG_PATH     4096
-#define COP_CONFIG_SECTIONS 9
+#define COP_CONFIG_SECTIONS 10
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;

@@ -103,6 +103,7 @@ static void describe(const cop_setting *rule, char *out, size_t size)
 		[COP_KIND_CONNECT] =
 		        "tcp://HOST:PORT, perhaps followed by server_key=KEY of 40 characters, or ipc://PATH",
 		[COP_KIND_LISTENERS] = "ADDRESS:PORT, for example 127.0.0.1:5580",
+		[COP_KIND_NAMES] = "the name of a model",
 	};
 	if (rule->kind < COP_SETTING_OTHER)
 		cop_setting_describe(rule, out, size);
@@ -134,12 +135,22 @@ static bool read_text(cop_config_reading *reading, const cop_setting *rule, cons
 	return true;
 }
 
-static void read_endpoints(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, cop_config_list *list)
+static bool item_fits(const cop_config_reading *reading, const cop_setting *rule, const char *text)
+{
+	if (rule->kind == COP_KIND_NAMES)
+		return plain_text(text);
+	return rule->kind == COP_KIND_LISTENERS
+	               ? host_and_port(text, false)
+	               : endpoint_fits(text, rule->kind == COP_KIND_BIND, strcmp(reading->source, "journal") != 0);
+}
+
+static void read_list(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, cop_config_list *list)
 {
 	unsigned count = cfg_size(section, rule->name);
 	if (count > LIST_MAX) {
 		cop_config_complain(reading, cop_config_line(section, rule->name), rule->name,
-		        "%u endpoints are too many, expected at most %d", count, LIST_MAX);
+		        "%u %s are too many, expected at most %d", count,
+		        rule->kind == COP_KIND_NAMES ? "names" : "endpoints", LIST_MAX);
 		return;
 	}
 	if (count == 0)
@@ -151,10 +162,7 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
-		bool fits = rule->kind == COP_KIND_LISTENERS ? host_and_port(value->text, false)
-		                                             : endpoint_fits(value->text, rule->kind == COP_KIND_BIND,
-		                                                       strcmp(reading->source, "journal") != 0);
-		if (!fits) {
+		if (!item_fits(reading, rule, value->text)) {
 			complain_value(reading, value->line, rule, value->text);
 			continue;
 		}
@@ -214,7 +222,7 @@ void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const co
 	if (rule->kind < COP_SETTING_OTHER) {
 		read_option(reading, section, rule, base);
 	} else if (cop_config_rules_is_list(rule)) {
-		read_endpoints(reading, section, rule, field);
+		read_list(reading, section, rule, field);
 	} else {
 		const cop_config_text *value = cfg_getptr(section, rule->name);
 		if (!read_text(reading, rule, value->text, field))

@@ -87,7 +87,7 @@ static cop_err find_model(cop_recovery *recovery, cop_model_table *set, const co
 	if (raw->type == COP_WIRE_RECORD_CONFIG)
 		return COP_OK;
 	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
-	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_POSITION) {
+	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_MERGE) {
 		cop_diag_message(&recovery->why, "it names no model; expected a key m");
 		err = COP_EFORMAT;
 	}

@@ -17,6 +17,7 @@
 #include "daemon/models/control_body.h"
 #include "daemon/models/losses_body.h"
 #include "daemon/report/counter_tables.h"
+#include "daemon/report/partition_body.h"
 #include "daemon/report/replica_body.h"
 #include "online/model_shadow.h"
 
@@ -415,6 +416,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	put_checkpoints(report, out);
 	put_journal(report, out);
 	cop_replica_body_metrics(report->replica, report->serving->until, out);
+	cop_partition_body_metrics(&report->serving->partition, report->merge, out);
 	put_daemon(report, out);
 	put_process(report, out);
 }

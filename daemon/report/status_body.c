@@ -15,6 +15,7 @@
 #include "daemon/refit/refit_body.h"
 #include "daemon/report/counter_tables.h"
 #include "daemon/report/forget_body.h"
+#include "daemon/report/partition_body.h"
 #include "daemon/report/replica_body.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
@@ -272,6 +273,7 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	put_checkpoint(&report->durable->checkpoint, out);
 	cop_forget_body_status(report->forgetting, out);
 	cop_replica_body_status(report->replica, report->serving->until, out);
+	cop_partition_body_status(&report->serving->partition, report->merge, out);
 	if (report->durable->clock.ahead > 0.0)
 		cop_wire_put_key_double(out, "clock_ahead", report->durable->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(report->durable->log));

@@ -220,6 +220,9 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		return decide_best(scope, &wire, out, fault);
 	if (!scope->noted)
 		note_source(&served->contexts, &wire.source);
+	err = cop_partition_check(scope->partition, served->name, &wire.id, &wire.unit, fault);
+	if (err != COP_OK)
+		return err;
 	cop_model_observed made;
 	bool repeated, passed;
 	err = check_position(scope, &wire.from, &passed, fault);
@@ -403,6 +406,10 @@ cop_err cop_event_feedback(
 	if (err != COP_OK)
 		return err;
 	note_source(&served->feedback, &feedback.source);
+	if (feedback.has_x) /* else the decision alone tells whose it is */
+		err = cop_partition_check(scope->partition, served->name, &feedback.id, &feedback.unit, fault);
+	if (err != COP_OK)
+		return err;
 	if (feedback.has_x && cop_wire_features_has_values(&served->shape) && feedback.losses == 1)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: a one-point value model cannot learn from self-contained feedback");

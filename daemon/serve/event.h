@@ -7,11 +7,13 @@
 #include "base/err.h"
 #include "daemon/durable/journaler.h"
 #include "daemon/models/model_table.h"
+#include "daemon/serve/partition.h"
 #include "wire/wire_code.h"
 
 typedef struct cop_event_scope {
 	cop_model_slot *served;
-	cop_journaler *journal; /* NULL: off */
+	cop_journaler *journal;   /* NULL: off */
+	cop_partition *partition; /* NULL: the keys of all are its own */
 	double now;
 	uint64_t sequence;          /* newest record that the answer tells of; 0: none */
 	bool noted;                 /* the context's source was noted when it came */

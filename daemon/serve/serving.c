@@ -27,6 +27,7 @@ void cop_serving_init(cop_serving *serving, cop_durability *durable)
 	cop_bytes_init(&serving->waiting);
 	cop_outbox_init(&serving->outbox, action_unheard, serving);
 	cop_log_limiter_init(&serving->limiter, COMPLAINTS, COMPLAINTS);
+	cop_partition_init(&serving->partition, durable->config, durable->log);
 }
 
 void cop_serving_close(cop_serving *serving)
@@ -37,10 +38,13 @@ void cop_serving_close(cop_serving *serving)
 	cop_bytes_fini(&serving->waiting);
 }
 
-cop_event_scope cop_serving_scope(const cop_serving *serving, cop_model_slot *slot)
+cop_event_scope cop_serving_scope(cop_serving *serving, cop_model_slot *slot)
 {
 	const cop_durability *durable = serving->durable;
-	return (cop_event_scope){ .served = slot, .journal = durable->journal, .now = durable->time };
+	return (cop_event_scope){ .served = slot,
+		.journal = durable->journal,
+		.partition = durable->config->partition_given ? &serving->partition : NULL,
+		.now = durable->time };
 }
 
 void cop_serving_commit(cop_serving *serving)

@@ -32,6 +32,7 @@ typedef struct cop_serving {
 	cop_log_limiter limiter;        /* of complaints about streams */
 	cop_bytes reply;                /* of the message in hand */
 	cop_bytes waiting;              /* of the same, the contexts that wait */
+	cop_partition partition;        /* whose keys are its own */
 	cop_histogram decide_durations; /* from a decide request's receipt to its reply */
 	double until;  /* seconds since the machine began: from then on no answer leaves; 0: without end */
 	bool silent;   /* none does any more */
@@ -44,7 +45,7 @@ void cop_serving_init(cop_serving *serving, cop_durability *durable);
 void cop_serving_close(cop_serving *serving);
 
 /* An event of the model, at the turn's time. */
-cop_event_scope cop_serving_scope(const cop_serving *serving, cop_model_slot *slot);
+cop_event_scope cop_serving_scope(cop_serving *serving, cop_model_slot *slot);
 /* All that was put in this turn goes to the disk, and the answers that waited for it leave. */
 void cop_serving_commit(cop_serving *serving);
 /* Ends reward windows, within a budget for the turn. True: more may be over than were ended. */

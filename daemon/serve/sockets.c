@@ -184,7 +184,8 @@ static bool collect_fds(cop_sockets *s)
 static cop_err prepare(cop_sockets *s, const cop_config *c, cop_log *log, cop_diag *diag)
 {
 	size_t files = c->requests.count + c->admin.count + c->actions_bind.count + c->contexts_bind.count +
-	               c->feedback_bind.count + c->feedback_pull_bind.count + c->replica_listen.count;
+	               c->feedback_bind.count + c->feedback_pull_bind.count + c->replica_listen.count +
+	               c->partition_listen.count;
 	*s = (cop_sockets){ .config = c, .log = log, .context = zmq_ctx_new(), .actions_context = zmq_ctx_new() };
 	cop_subscriptions_init(&s->heard, c);
 	cop_subscriptions_init(&s->refused, c);

@@ -212,6 +212,7 @@ static cop_err apply(history *h, const cop_wire_record *r)
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
 	case COP_WIRE_RECORD_POSITION:
+	case COP_WIRE_RECORD_MERGE:
 		break;
 	}
 	return COP_OK;

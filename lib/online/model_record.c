@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "learn/sums.h"
 #include "online/model_positions.h"
 #include "online/model_state.h"
 
@@ -268,6 +269,19 @@ static void apply_forgotten(cop_model *model, const cop_wire_record *r)
 	cop_model_forget_old(model, r->time);
 }
 
+/* A record without sums is of the model's own life. */
+static cop_err apply_merge(cop_model *model, const cop_wire_record *r)
+{
+	const cop_summary summary = { r->part, r->life, r->count, r->at, r->sums, r->sums_length };
+	cop_sums *sums = cop_learner_sums(model->learner);
+	if (sums == NULL || r->life == 0)
+		return COP_EINVAL;
+	if (r->sums != NULL)
+		return cop_learner_merge(model->learner, &summary);
+	sums->life = r->life;
+	return COP_OK;
+}
+
 cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_wire_record *record)
 {
 	cop_err err = COP_OK;
@@ -289,6 +303,9 @@ cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_w
 		return cop_model_unheard(model, &record->id, NULL) ? COP_OK : COP_EINVAL;
 	case COP_WIRE_RECORD_FORGOTTEN:
 		apply_forgotten(model, record);
+		break;
+	case COP_WIRE_RECORD_MERGE:
+		err = apply_merge(model, record);
 		break;
 	case COP_WIRE_RECORD_POSITION:
 	case COP_WIRE_RECORD_CONFIG:

@@ -51,6 +51,8 @@ static cop_err by_rules(
 	case COP_WIRE_RECORD_FORGOTTEN:
 	case COP_WIRE_RECORD_POSITION:
 		break;
+	case COP_WIRE_RECORD_MERGE: /* a learner that has no sums goes without */
+		return cop_learner_sums(model->learner) == NULL ? COP_OK : cop_model_apply(model, type, r);
 	}
 	return COP_OK;
 }
@@ -62,6 +64,8 @@ cop_err cop_model_relearn(
 		cop_err err = by_rules(model, type, record, how);
 		return err == COP_OK ? cop_model_positions_apply(model, &record->from) : err;
 	}
+	if (type == COP_WIRE_RECORD_MERGE && cop_learner_sums(model->learner) == NULL)
+		return COP_OK; /* relearned by another learner */
 	if (type != COP_WIRE_RECORD_DECISION)
 		return cop_model_apply(model, type, record);
 	cop_model_begin(model);

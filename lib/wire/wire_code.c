@@ -22,6 +22,7 @@ static const char *const code_texts[COP_WIRE_CODE_COUNT] = {
 	[COP_WIRE_UNKNOWN_DECISION] = "unknown_decision",
 	[COP_WIRE_BEHIND] = "behind",
 	[COP_WIRE_NOT_LEADER] = "not_leader",
+	[COP_WIRE_OTHER_PART] = "other_part",
 };
 
 static const char *const result_texts[COP_WIRE_RESULT_COUNT] = {

@@ -26,6 +26,7 @@ typedef enum cop_wire_code {
 	COP_WIRE_UNKNOWN_DECISION,
 	COP_WIRE_BEHIND,     /* the model does not know the position that a batch goes on from */
 	COP_WIRE_NOT_LEADER, /* of a group of replicas another instance takes it */
+	COP_WIRE_OTHER_PART, /* its key belongs to another instance of a partition */
 	COP_WIRE_CODE_COUNT
 } cop_wire_code;
 

@@ -37,11 +37,12 @@ enum {
 	NAMED,
 	FROM,
 	LIVE,
+	SUMS,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from", "live" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from", "live", "sums" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -76,6 +77,8 @@ static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, b
 		return 1u << MODEL | 1u << TIME;
 	case COP_WIRE_RECORD_POSITION:
 		return 1u << MODEL | 1u << TIME | 1u << FROM;
+	case COP_WIRE_RECORD_MERGE:
+		return 1u << MODEL | 1u << TIME | 1u << SUMS;
 	}
 	return 0;
 }
@@ -171,6 +174,19 @@ static void put_promotion(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_key_unsigned(bytes, "crc", r->crc);
 }
 
+static void put_merge(cop_bytes *bytes, const cop_wire_record *r)
+{
+	cop_wire_put_text(bytes, names[SUMS]);
+	cop_wire_put_array(bytes, r->sums == NULL ? 1 : 5);
+	cop_wire_put_unsigned(bytes, r->life);
+	if (r->sums == NULL)
+		return;
+	cop_wire_put_unsigned(bytes, r->part);
+	cop_wire_put_unsigned(bytes, r->count);
+	cop_wire_put_double(bytes, r->at);
+	cop_wire_put_binary(bytes, r->sums, r->sums_length);
+}
+
 /* What is recorded of a model that was given features: those that its context lacks at the end are left out, as they came;
  * others are NaN. */
 static cop_row recorded(const cop_row *x)
@@ -213,6 +229,8 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 		cop_wire_put_key_unsigned(bytes, "r", r->result);
 	} else if (type == COP_WIRE_RECORD_PROMOTION) {
 		put_promotion(bytes, r);
+	} else if (type == COP_WIRE_RECORD_MERGE) {
+		put_merge(bytes, r);
 	} else if (type == COP_WIRE_RECORD_CONFIG) {
 		cop_wire_put_text(bytes, "text");
 		cop_wire_put_string(bytes, r->text, r->text_length);
@@ -261,6 +279,28 @@ static cop_err read_loss(cop_wire_cursor *cursor, cop_wire_record *out)
 	for (size_t i = 0; i < count && err == COP_OK; i++)
 		err = cop_wire_cursor_double(cursor, &out->loss[i]);
 	return err;
+}
+
+static cop_err read_sums(cop_wire_cursor *cursor, cop_wire_record *out)
+{
+	size_t count;
+	uint64_t part = 0;
+	cop_err err = cop_wire_cursor_array(cursor, &count);
+	if (err == COP_OK && count != 1 && count != 5)
+		err = COP_EFORMAT;
+	if (err == COP_OK)
+		err = cop_wire_cursor_unsigned(cursor, &out->life);
+	if (err != COP_OK || count == 1)
+		return err;
+	err = cop_wire_cursor_unsigned(cursor, &part);
+	if (err == COP_OK)
+		err = cop_wire_cursor_unsigned(cursor, &out->count);
+	if (err == COP_OK)
+		err = cop_wire_cursor_double(cursor, &out->at);
+	if (err == COP_OK)
+		err = cop_wire_cursor_binary(cursor, &out->sums, &out->sums_length);
+	out->part = (uint32_t)part;
+	return err == COP_OK && part > UINT32_MAX ? COP_EFORMAT : err;
 }
 
 static cop_err read_allowance(cop_wire_cursor *cursor, cop_wire_split *split)
@@ -411,6 +451,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
 	case LIVE:
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->live, &out->live_length), names[which]);
+	case SUMS:
+		return bad(keys->fault, read_sums(cursor, out), names[which]);
 	case SPLIT:
 		return bad(keys->fault, read_split(cursor, out), names[which]);
 	case MODELS:

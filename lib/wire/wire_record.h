@@ -27,6 +27,7 @@ typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_UNHEARD = 7,    /* no subscriber was given the action of a waiting decision */
 	COP_WIRE_RECORD_FORGOTTEN = 8,  /* what it was of was erased (history/forget.h); what it ended beside remains */
 	COP_WIRE_RECORD_POSITION = 9,   /* an event of an event log was taken in that has no other record */
+	COP_WIRE_RECORD_MERGE = 10,     /* what another instance learned was taken in, or a model's life began */
 } cop_wire_record_type;
 
 /* What a promotion record is of. */
@@ -88,9 +89,14 @@ typedef struct cop_wire_record {
 	cop_wire_result result; /* feedback, activation */
 	bool joined;            /* self-contained feedback: its decision waited, with this action, and was learned of */
 	cop_wire_settled settled; /* decision, feedback, activation, expiry, forgotten */
-	uint64_t count;           /* challenge: the number of the challenger's file */
+	uint64_t count;           /* challenge: the number of the challenger's file; merge: of the summary */
 	cop_wire_promotion promotion;
-	uint32_t crc;     /* challenge: CRC32C of the file's body */
+	uint32_t crc;  /* challenge: CRC32C of the file's body */
+	uint64_t life; /* merge: under which the summary's model learned; without sums, this model's own from here on */
+	uint32_t part; /* merge: of the instance that made the summary */
+	double at;     /* merge: when */
+	const uint8_t *sums; /* merge: doubles, little-endian; borrowed; NULL: none */
+	size_t sums_length;
 	const char *text; /* configuration, as printed; borrowed */
 	size_t text_length;
 	const uint8_t *models; /* configuration: its models (wire/wire_models.h); borrowed; NULL: not told */

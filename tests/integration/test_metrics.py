@@ -51,7 +51,10 @@ def pages():
 
 def test_metrics_every_family_is_documented_with_type_and_labels(daemon, pages):
     one = daemon(start=False)
-    one.write_config(pages.section + section("replica", {"listen": one.ipc("link")}) + model())
+    ridge = {"learner": "ridge", "height": None, "trees": None}
+    partition = {"of": 2, "number": 0, "listen": [one.ipc("merge")], "merge": ["r"]}
+    sections = section("replica", {"listen": one.ipc("link")}) + section("partition", partition)
+    one.write_config(pages.section + sections + model() + model("r", **ridge))
     one.start()
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", DOCUMENT.read_text(), re.M)
     assert {name: kind for name, kind, _ in rows} == pages.families()

@@ -49,6 +49,7 @@ int cop_command_evaluate(int argc, char **argv);
 int cop_command_export(int argc, char **argv);
 int cop_command_embed(int argc, char **argv);
 int cop_command_keygen(int argc, char **argv);
+int cop_command_part(int argc, char **argv);
 
 /* "PROGRAM NAME: message" on standard error. Returns false. */
 bool cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -14,9 +14,9 @@
 #include "wire/wire_record.h"
 
 const char *const cop_journal_view_types[] = { "decision", "feedback", "expiry", "activation", "config", "promotion",
-	"unheard", "forgotten", "position", NULL };
+	"unheard", "forgotten", "position", "merge", NULL };
 _Static_assert(sizeof cop_journal_view_types / sizeof *cop_journal_view_types == COP_JOURNAL_VIEW_TYPES &&
-                       COP_WIRE_RECORD_POSITION + 1 == COP_JOURNAL_VIEW_TYPES,
+                       COP_WIRE_RECORD_MERGE + 1 == COP_JOURNAL_VIEW_TYPES,
         "every type has a name");
 
 /* ---- fields ---- */

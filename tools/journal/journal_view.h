@@ -18,7 +18,7 @@
 /* The names of the record types, in the order of their numbers, from 1 on; NULL at the end. */
 extern const char *const cop_journal_view_types[];
 /* Above the last number that has a name. */
-#define COP_JOURNAL_VIEW_TYPES 10
+#define COP_JOURNAL_VIEW_TYPES 11
 
 typedef struct cop_journal_view {
 	bool malformed;    /* the body is no map, or a field has the wrong type; the other members are then undefined */

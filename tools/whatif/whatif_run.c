@@ -390,7 +390,7 @@ static cop_err take_record(run *r, cop_diag *diag)
 	else if (r->raw.type == COP_WIRE_RECORD_CONFIG && !r->follower.over)
 		err = configure(r, diag);
 	if (err != COP_OK || r->raw.type == COP_WIRE_RECORD_CONFIG || r->raw.type < COP_WIRE_RECORD_DECISION ||
-	        r->raw.type > COP_WIRE_RECORD_POSITION)
+	        r->raw.type > COP_WIRE_RECORD_MERGE)
 		return err;
 	err = match(r, diag);
 	if (err == COP_OK && r->pair.was.model == NULL) { /* no configuration tells how it began */

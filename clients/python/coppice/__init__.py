@@ -17,6 +17,7 @@ from ._errors import (
     NotDecided,
     NotDurable,
     NotLeader,
+    OtherPart,
     RequestError,
     Timeout,
     TooLarge,
@@ -24,6 +25,7 @@ from ._errors import (
     UnknownModel,
     UnknownVerb,
 )
+from ._partition import part_of
 from ._socket import CurveKeys
 from ._streams import Actions, Publisher
 
@@ -49,6 +51,7 @@ __all__ = [
     "NotDecided",
     "NotDurable",
     "NotLeader",
+    "OtherPart",
     "Publisher",
     "RequestError",
     "Result",
@@ -57,4 +60,5 @@ __all__ = [
     "UnknownDecision",
     "UnknownModel",
     "UnknownVerb",
+    "part_of",
 ]

@@ -85,6 +85,10 @@ class NotLeader(RequestError):
     """Of a group of replicas another instance takes it (code `not_leader`), and none of the endpoints did in time."""
 
 
+class OtherPart(RequestError):
+    """The key belongs to another instance of a partition (code `other_part`); see part_of."""
+
+
 class Internal(RequestError):
     """A fault of the daemon's own, or a code that this version does not know."""
 
@@ -103,6 +107,7 @@ KINDS: Dict[str, Type[RequestError]] = {
     "unknown_decision": UnknownDecision,
     "behind": Behind,
     "not_leader": NotLeader,
+    "other_part": OtherPart,
 }
 
 

@@ -17,7 +17,7 @@
 
 static const cop_wire_record_type types[] = { COP_WIRE_RECORD_DECISION, COP_WIRE_RECORD_FEEDBACK,
 	COP_WIRE_RECORD_EXPIRY, COP_WIRE_RECORD_ACTIVATION, COP_WIRE_RECORD_CONFIG, COP_WIRE_RECORD_PROMOTION,
-	COP_WIRE_RECORD_UNHEARD, COP_WIRE_RECORD_FORGOTTEN };
+	COP_WIRE_RECORD_UNHEARD, COP_WIRE_RECORD_FORGOTTEN, COP_WIRE_RECORD_MERGE };
 
 #define TYPES (sizeof types / sizeof *types)
 
@@ -195,6 +195,21 @@ static void any_feedback(sample *s, cop_rng *rng)
 	r->greedy = r->observed && cop_rng_below(rng, 2) != 0;
 }
 
+/* A life's beginning, or a summary. */
+static void any_merge(sample *s, cop_rng *rng)
+{
+	cop_wire_record *r = &s->record;
+	r->life = 1 + (any_word(rng) >> 1);
+	if (cop_rng_below(rng, 3) == 0)
+		return;
+	r->part = (uint32_t)any_word(rng);
+	r->count = any_word(rng);
+	r->at = any_double(rng);
+	r->sums_length = (size_t)cop_rng_below(rng, sizeof s->text + 1);
+	memset(s->text, 's', r->sums_length);
+	r->sums = (const uint8_t *)s->text;
+}
+
 static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rng *rng)
 {
 	memset(s, 0, sizeof *s);
@@ -212,9 +227,13 @@ static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rn
 		}
 		return;
 	}
+	if (type == COP_WIRE_RECORD_MERGE)
+		any_merge(s, rng);
 	r->model = s->name;
 	r->model_length = 1 + (size_t)cop_rng_below(rng, sizeof s->name);
 	memset(s->name, 'a' + (int)(r->model_length % 26), r->model_length);
+	if (type == COP_WIRE_RECORD_MERGE)
+		return;
 	if (type != COP_WIRE_RECORD_EXPIRY && type != COP_WIRE_RECORD_PROMOTION && type != COP_WIRE_RECORD_FORGOTTEN)
 		any_id(&r->id, rng);
 	if (type == COP_WIRE_RECORD_DECISION)
@@ -271,6 +290,8 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_true(same_text(a->text, a->text_length, b->text, b->text_length));
 	assert_true(same_bits(a->time, b->time) && same_bits(a->p, b->p) && same_bits(a->y, b->y));
 	assert_true(cop_event_id_equal(&a->id, &b->id) && cop_event_id_equal(&a->unit, &b->unit));
+	assert_true(a->life == b->life && a->part == b->part && same_bits(a->at, b->at));
+	assert_true(same_text((const char *)a->sums, a->sums_length, (const char *)b->sums, b->sums_length));
 	assert_int_equal(a->has_x, b->has_x);
 	if (a->has_x)
 		check_row(&a->x, &b->x);
@@ -484,7 +505,8 @@ static void test_context_where_none_belongs_is_passed_over(void **state)
 	cop_wire_record r;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	put_message(&bytes, "{'t':1,'text':'a','x':{'0':1},'mask':[1],'c':[[1]],'m':'a','id':1,'r':0,'s':[[1,2]]}");
+	put_message(&bytes,
+	        "{'t':1,'text':'a','x':{'0':1},'mask':[1],'c':[[1]],'m':'a','id':1,'r':0,'s':[[1,2]],'sums':[1]}");
 	for (size_t i = 2; i < TYPES; i++) {
 		assert_int_equal(
 		        cop_wire_record_decode(types[i], bytes.data, bytes.length, &shape, &nothing, &r, NULL), COP_OK);
@@ -561,6 +583,13 @@ static void test_wrong_records_are_refused(void **state)
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':7}" },
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':'a','models':[]}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'t':1}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'m':'a','t':1}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'t':1,'sums':[1]}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'m':'a','t':1,'sums':[-1]}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'m':'a','t':1,'sums':1}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'m':'a','t':1,'sums':[1,1,2,3]}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'m':'a','t':1,'sums':[1,1,2,3,4]}" },
+		{ COP_WIRE_RECORD_MERGE, false, "{'m':'a','t':1,'sums':[1,'a',2,3,4]}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','m':'b'}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','t':1,'k':7}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','t':1,'k':1}" },
