@@ -14,6 +14,6 @@ void cop_merge_answer(cop_merge *merge, double now);
 /* Forgets who asked and what they were to be told. */
 void cop_merge_drop(cop_merge *merge);
 /* A summary that a peer told. */
-void cop_merge_take(cop_merge *merge, const cop_merge_message *m, const void *sums, size_t length, double now);
+void cop_merge_take(cop_merge *merge, const cop_merge_message *told, const void *sums, size_t length, double now);
 
 #endif
