@@ -120,7 +120,8 @@ static const struct {
 	/* Of the model. */
 	{ "features = 1", COPPICE_EINVAL, "arms: expected 2 to 10000" },
 	{ "features = 1 arms = 2 learner = best", COPPICE_EINVAL,
-	        "learner: \"best\" is not allowed, expected ensemble, dgt, value, rank, trained, trained_value or ridge" },
+	        "learner: \"best\" is not allowed, expected ensemble, dgt, value, rank, trained, trained_value or "
+	        "ridge" },
 	{ "features = 1 arms = 2 policy = best", COPPICE_EINVAL, "policy: \"best\" is not allowed, expected" },
 	{ "features = 1 arms = 2 default_loss = 2", COPPICE_EINVAL, "default_loss: expected a loss in loss_range" },
 	{ "features = 1 arms = 2 share_min = { 0=0.6, 1=0.6 }", COPPICE_EINVAL, "share_min" },
