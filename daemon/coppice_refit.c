@@ -20,5 +20,5 @@ int main(int argc, char **argv)
 		(void)fputs(usage_text, stdout);
 		return EXIT_SUCCESS;
 	}
-	return cop_worker_main(argc, argv);
+	return cop_worker_main(argc, argv, NULL);
 }

@@ -15,7 +15,7 @@ import judge
 
 RANKS = {
     "lib/base": 0,
-    "lib/linalg": 1, "lib/store": 1,
+    "lib/linalg": 1, "lib/store": 1, "lib/mpi": 1,
     "lib/table": 2, "lib/events": 2, "lib/graph": 2, "lib/optim": 2, "lib/bandit": 2, "lib/evaluate": 2,
     "lib/tree": 3, "lib/wire": 3,
     "lib/view": 4, "lib/train": 4, "lib/learn": 4, "lib/history": 4,
@@ -39,7 +39,7 @@ HOMES = [
     (r"(cblas|lapacke|openblas_config|f77blas)\.h", ["lib/linalg/"]),
     (r"msgpack(\.h|/.*)", ["lib/wire/"]),
     # Batch learners: of libraries lib/refit's fit alone, of the daemon's folder coppice-refit alone.
-    (r"train/.*", ["lib/train/", "lib/refit/", "tools/"]),
+    (r"train/.*", ["lib/train/", "lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"hiredis/.*", ["daemon/streams/broker_redis"]),
@@ -52,7 +52,7 @@ HOMES = [
     (r"confuse\.h", ["daemon/config/", "daemon/streams/bridge_config"]),
     (r"systemd/.*", ["daemon/common/notify"]),
     (r"curl/.*", ["daemon/lease/"]),
-    (r"mpi\.h", ["tools/mpi/"]),
+    (r"mpi\.h", ["lib/mpi/"]),
     (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "lib/base/thread", "daemon/", "tools/", "clients/c/"]),
     (r"omp\.h", []),
 ]

@@ -313,13 +313,27 @@ done:
 	return err;
 }
 
+static cop_err find_programs(const char *launcher, cop_diag *why)
+{
+	char program[COP_REFIT_PROGRAM_ROOM];
+	char *words[COP_REFIT_LAUNCHER_MOST];
+	unsigned count;
+	if (launcher == NULL)
+		return cop_refit_program_find(COP_REFIT_ALONE, program, why);
+	char *text = cop_mem_strdup(launcher);
+	cop_err err = text == NULL ? COP_ENOMEM : cop_refit_program_launcher(text, program, words, &count, why);
+	if (err == COP_OK)
+		err = cop_refit_program_find(COP_REFIT_BY_MPI, program, why);
+	cop_mem_free(text);
+	return err;
+}
+
 /* Refits that are enabled need their program; by default they are where it is. */
 static cop_err need_programs(const char *path, cop_config **config, cop_config_report *report)
 {
 	cop_config_reading reading = { .report = report, .source = path };
-	char program[COP_REFIT_PROGRAM_ROOM];
 	cop_diag why = { 0 };
-	bool found = cop_refit_program_find(program, &why) == COP_OK;
+	bool found = find_programs((*config)->refit_launcher, &why) == COP_OK;
 	cop_config_default_refits(*config, found);
 	if (found)
 		return COP_OK;

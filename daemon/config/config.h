@@ -121,6 +121,7 @@ typedef struct cop_config {
 	char *state_dir; /* relative: to the working directory, as are ipc:// endpoints */
 	char *log_facility;
 	uint64_t clock_tolerance; /* 0: every clock is believed */
+	char *refit_launcher;     /* words before coppice-refit-mpi; NULL: refits are one process */
 	double refit_cpu_share;   /* of one processor, that refits of all models may take over time */
 	cop_log_level log_level;
 	char *http_listen;               /* NULL: off */

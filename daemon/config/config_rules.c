@@ -31,6 +31,7 @@ static const char *const promote_words[] = { "evidence", "bound", "never", "hand
 static const cop_setting root_rules[] = {
 	{ "state_dir", COP_KIND_TEXT, AT(state_dir) },
 	{ "clock_tolerance", COP_SETTING_MICROS, AT(clock_tolerance), .low = 0, .high = 3650 * DAY, LIVE },
+	{ "refit_launcher", COP_KIND_TEXT, AT(refit_launcher) },
 	{ "refit_cpu_share", COP_SETTING_NUMBER, AT(refit_cpu_share), .low = 0.001, .high = 1, LIVE },
 	{ .name = NULL },
 };

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/refit_program.h"
 #include "daemon/durable/challenger.h"
@@ -195,24 +196,46 @@ static cop_err choose_number(const cop_refits *r, const cop_model_slot *slot, ui
 	return err;
 }
 
+/* The worker's program and words before its arguments: itself, or its launcher's. text: a copy of the launcher. */
+static cop_err find_programs(const cop_refits *r, char *text, char program[COP_REFIT_PROGRAM_ROOM],
+        char worker[COP_REFIT_PROGRAM_ROOM], char **argv, unsigned *words, cop_diag *diag)
+{
+	*words = 0;
+	if (r->durable->config->refit_launcher == NULL)
+		return cop_refit_program_find(COP_REFIT_ALONE, program, diag);
+	cop_err err = cop_refit_program_find(COP_REFIT_BY_MPI, worker, diag);
+	return err == COP_OK ? cop_refit_program_launcher(text, program, argv, words, diag) : err;
+}
+
+static cop_err start(cop_refits *r, const cop_worker_job *job, double now, double seconds, cop_diag *diag)
+{
+	char room[COP_WORKER_ROOM + COP_REFIT_PROGRAM_ROOM + sizeof r->state_dir];
+	char program[COP_REFIT_PROGRAM_ROOM], worker[COP_REFIT_PROGRAM_ROOM] = COP_REFIT_ALONE;
+	char *argv[COP_REFIT_LAUNCHER_MOST + COP_WORKER_ARGUMENTS];
+	const char *launcher = r->durable->config->refit_launcher;
+	char *text = cop_mem_strdup(launcher == NULL ? "" : launcher);
+	unsigned words = 0;
+	cop_err err = text == NULL ? COP_ENOMEM : find_programs(r, text, program, worker, argv, &words, diag);
+	if (err == COP_OK) {
+		cop_worker_arguments(job, worker, room, sizeof room, argv + words);
+		err = cop_worker_process_start(&r->process, program, argv, now, seconds, diag);
+	}
+	cop_mem_free(text);
+	return err;
+}
+
 static void begin(cop_refits *r, cop_model_slot *slot, cop_refit_due is, double now)
 {
 	cop_worker_job job;
-	char room[COP_WORKER_ROOM + sizeof r->state_dir], program[COP_REFIT_PROGRAM_ROOM];
-	char *argv[COP_WORKER_ARGUMENTS];
 	cop_diag diag = { 0 };
 	uint64_t number;
 	cop_refit_controller_begin(&slot->refit.controller, r->learned, r->durable->time);
 	r->began = now;
 	r->next = NULL;
 	cop_err err = choose_number(r, slot, &number, &diag);
-	if (err == COP_OK)
-		err = cop_refit_program_find(program, &diag);
 	if (err == COP_OK) {
 		fill_job(r, slot, number, &job);
-		cop_worker_arguments(&job, "coppice-refit", room, sizeof room, argv);
-		err = cop_worker_process_start(
-		        &r->process, program, argv, now, 1e-6 * (double)slot->config->refit.time_limit, &diag);
+		err = start(r, &job, now, 1e-6 * (double)slot->config->refit.time_limit, &diag);
 	}
 	if (err != COP_OK) {
 		cop_worker_line end = { .result = true, .outcome = COP_WORKER_FAILED };

@@ -29,6 +29,7 @@
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
+#include "train/tao_lend.h"
 
 #define TEST_VARIABLE "COPPICED_TEST_WORKER"
 #define TELL_SECONDS  0.2  /* between lines of one text's beginning */
@@ -49,6 +50,7 @@ static void step_back(const cop_worker_job *job)
 typedef struct worker {
 	const cop_worker_job *job;
 	const char *trap; /* of a test; NULL: none */
+	cop_pool *pool;   /* with the ranks; NULL: it is alone */
 	char said[COP_WORKER_TEXT];
 	double when;
 	cop_model *serving;
@@ -96,6 +98,8 @@ static bool report_progress(void *context, double share, const char *text)
 {
 	worker *w = context;
 	double now = cop_clock_monotonic();
+	if (w->pool != NULL && w->job->parent != 0 && kill(w->job->parent, 0) != 0 && errno == ESRCH)
+		return false; /* mpirun outlives the daemon that started it */
 	if (same_stage(text, w->said) && now < w->when + TELL_SECONDS)
 		return true;
 	w->when = now;
@@ -227,8 +231,8 @@ static cop_err fit(worker *w, const char *journal, cop_refit_file *file, cop_dia
 	const cop_refit_estimate serving = { losses_of, w };
 	cop_refit_settings *set = &file->settings;
 	cop_err err;
-	while ((err = cop_refit_run(set, journal, w->serving == NULL ? NULL : &serving, NULL, &progress, &file->report,
-	                &file->trees, diag)) == COP_EFULL &&
+	while ((err = cop_refit_run(set, journal, w->serving == NULL ? NULL : &serving, w->pool, &progress,
+	                &file->report, &file->trees, diag)) == COP_EFULL &&
 	        set->window / 2 >= set->least)
 		set->window /= 2;
 	return err;
@@ -251,9 +255,10 @@ static cop_worker_line work(worker *w)
 		line.outcome = COP_WORKER_WORSE;
 		line.number = 0;
 	} else {
-		(void)report_progress(w, 1.0, "writing");
-		if (err == COP_OK)
+		if (err == COP_OK) {
+			(void)report_progress(w, 1.0, "writing");
 			err = write_challenger(w, &file, &diag);
+		}
 		line = err == COP_OK ? made(w, &file.report) : outcome_of(err, &diag);
 		line.learned = file.report.learned;
 	}
@@ -272,24 +277,54 @@ static int refuse_version(const char *daemon)
 	return say(&line) ? 0 : 1;
 }
 
-int cop_worker_main(int argc, char **argv)
+static bool join_ranks(worker *w, const cop_ranks *ranks)
+{
+	if (ranks == NULL)
+		return true;
+	if (cop_pool_new(1, &w->pool) != COP_OK)
+		return false;
+	cop_pool_set_ranks(w->pool, ranks);
+	return true;
+}
+
+static int help(worker *w)
+{
+	cop_err err = cop_tao_lend_help(w->pool);
+	if (err != COP_OK)
+		(void)fprintf(stderr, "coppice-refit: a process that helps: %s\n", cop_err_text(err));
+	return err == COP_OK ? 0 : 1;
+}
+
+static int lead(worker *w, const cop_ranks *ranks)
+{
+	(void)report_progress(w, 0.0, "starting");
+	cop_worker_line line = work(w);
+	cop_model_free(w->serving);
+	bool said = say(&line);
+	/* When it failed after it had read, the others may be in a fit still. */
+	bool failed = line.outcome == COP_WORKER_MEMORY || line.outcome == COP_WORKER_DATA;
+	bool apart = failed && !same_stage(w->said, "loading") && !same_stage(w->said, "reading") &&
+	             !same_stage(w->said, "writing");
+	return said && (ranks == NULL || (!apart && cop_tao_lend_end(ranks) == COP_OK)) ? 0 : 1;
+}
+
+int cop_worker_main(int argc, char **argv, const cop_ranks *ranks)
 {
 	cop_worker_job job;
 	const char *wrong, *version = cop_worker_read_version(argc, argv);
 	if (version != NULL && strcmp(version, COP_VERSION) != 0)
-		return refuse_version(version);
+		return ranks == NULL || ranks->rank == 0 ? refuse_version(version) : 0;
 	if (!cop_worker_read_arguments(argc, argv, &job, &wrong)) {
 		(void)fprintf(stderr, "coppice-refit: %s: expected what coppiced starts it with\n", wrong);
 		return 2;
 	}
-	if (!cop_step_back_follow(job.parent))
+	if (!cop_step_back_follow(ranks == NULL ? job.parent : 0))
 		return 1;
 	(void)signal(SIGPIPE, SIG_DFL);
 	step_back(&job);
 	cop_blas_threads(1);
 	worker w = { .job = &job, .trap = getenv(TEST_VARIABLE) };
-	(void)report_progress(&w, 0.0, "starting");
-	cop_worker_line line = work(&w);
-	cop_model_free(w.serving);
-	return say(&line) ? 0 : 1;
+	int status = !join_ranks(&w, ranks) ? 1 : ranks != NULL && ranks->rank > 0 ? help(&w) : lead(&w, ranks);
+	cop_pool_free(w.pool);
+	return status;
 }

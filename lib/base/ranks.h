@@ -2,7 +2,8 @@
  *
  * All ranks do the same in the same order, but for tasks that are divided among them, largest first; what one works out
  * alone it gives to all the others, so that all go on with the same. How bytes travel is the caller's: lib knows no
- * network. NULL stands for one rank alone. */
+ * network. NULL stands for one rank alone. Where ranks are led, only the first has the input, and the others wait for what it
+ * fits (train/tao_lend.h). */
 #ifndef COP_BASE_RANKS_H
 #define COP_BASE_RANKS_H
 
@@ -15,6 +16,7 @@
 typedef struct cop_ranks {
 	unsigned rank, count; /* this one, in [0, count) */
 	void *context;
+	bool led;
 	/* Appends every rank's bytes to all, in the order of ranks. All ranks call it together. COP_EIO, COP_ENOMEM. */
 	cop_err (*gather)(void *context, const cop_bytes *mine, cop_bytes *all);
 } cop_ranks;

@@ -76,17 +76,8 @@ static cop_err fit_bagged(void *context, size_t task, unsigned worker)
 /* A tree, as a file of its own behind its number and length. */
 static void put_tree(const cop_forest_fitting *f, size_t t, cop_bytes *bytes)
 {
-	cop_bytes file;
-	cop_bytes_init(&file);
-	size_t mark = cop_section_file_begin(&file);
-	cop_tree_save(f->tree[t], &file);
-	cop_section_file_end(&file, mark);
 	cop_bytes_put_u32(bytes, (uint32_t)t);
-	cop_bytes_put_u64(bytes, file.length);
-	cop_bytes_put(bytes, file.data, file.length);
-	if (file.err != COP_OK && bytes->err == COP_OK)
-		bytes->err = file.err;
-	cop_bytes_fini(&file);
+	cop_tree_put(f->tree[t], bytes);
 }
 
 static cop_err take_tree(void *context, cop_cursor *cursor)
@@ -94,17 +85,12 @@ static cop_err take_tree(void *context, cop_cursor *cursor)
 	cop_forest_fitting *f = context;
 	cop_err err = COP_OK;
 	while (err == COP_OK && cop_cursor_left(cursor) > 0) {
-		cop_section_file file;
-		cop_model_section section;
-		size_t t = cop_cursor_u32(cursor), length = (size_t)cop_cursor_u64(cursor);
-		const uint8_t *data = cop_cursor_take(cursor, length);
+		size_t t = cop_cursor_u32(cursor);
 		if (cursor->err != COP_OK || t >= f->settings->trees || f->tree[t] != NULL)
 			return COP_EFORMAT;
-		err = cop_section_file_open(&file, data, length, NULL, NULL);
-		if (err == COP_OK)
-			err = cop_section_file_find(&file, COP_TREE_SECTION, 0, COP_TREE_VERSION, &section);
-		if (err == COP_OK)
-			err = cop_tree_load(section.data, section.length, &f->tree[t]);
+		err = cop_tree_take(cursor, &f->tree[t]);
+		if (err == COP_OK && f->tree[t] == NULL)
+			err = COP_EFORMAT;
 	}
 	return err;
 }

@@ -6,8 +6,7 @@
 
 #include "base/mem.h"
 
-/* Whether what is missing is told apart from what is empty. */
-static void put_array(cop_bytes *bytes, const void *array, size_t count, size_t size)
+void cop_tao_share_put_array(cop_bytes *bytes, const void *array, size_t count, size_t size)
 {
 	cop_bytes_put_u8(bytes, array != NULL);
 	cop_bytes_put_u64(bytes, count);
@@ -15,8 +14,7 @@ static void put_array(cop_bytes *bytes, const void *array, size_t count, size_t 
 		cop_bytes_put(bytes, array, count * size);
 }
 
-/* Errors are the cursor's. */
-static void *take_array(cop_cursor *cursor, size_t *count, size_t size)
+void *cop_tao_share_take_array(cop_cursor *cursor, size_t *count, size_t size)
 {
 	bool there = cop_cursor_u8(cursor) != 0;
 	*count = (size_t)cop_cursor_u64(cursor);
@@ -38,8 +36,8 @@ static void *take_array(cop_cursor *cursor, size_t *count, size_t size)
 static void put_node(const cop_tao_node *node, cop_bytes *bytes)
 {
 	cop_bytes_put_u8(bytes, node->drawn);
-	put_array(bytes, node->f.index, node->f.count, sizeof *node->f.index);
-	put_array(bytes, node->f.w, node->f.count, sizeof *node->f.w);
+	cop_tao_share_put_array(bytes, node->f.index, node->f.count, sizeof *node->f.index);
+	cop_tao_share_put_array(bytes, node->f.w, node->f.count, sizeof *node->f.w);
 	cop_bytes_put_f32(bytes, node->f.bias);
 	cop_bytes_put_f64(bytes, node->f.norm);
 }
@@ -48,8 +46,8 @@ static void take_node(cop_tao_state *state, cop_tao_node *node, cop_cursor *curs
 {
 	size_t count;
 	bool drawn = cop_cursor_u8(cursor) != 0;
-	cop_tao_linear f = { .index = take_array(cursor, &count, sizeof *f.index) };
-	f.w = take_array(cursor, &f.count, sizeof *f.w);
+	cop_tao_linear f = { .index = cop_tao_share_take_array(cursor, &count, sizeof *f.index) };
+	f.w = cop_tao_share_take_array(cursor, &f.count, sizeof *f.w);
 	f.bias = cop_cursor_f32(cursor);
 	f.norm = cop_cursor_f64(cursor);
 	if (cursor->err == COP_OK && (count != f.count || f.count > state->d))
@@ -67,22 +65,22 @@ static void put_leaf(const cop_tao_leaf *leaf, cop_bytes *bytes)
 	const size_t entries = leaf->start == NULL ? 0 : leaf->start[leaf->rows];
 	cop_bytes_put_u32(bytes, leaf->choice);
 	cop_bytes_put_f64(bytes, leaf->norm);
-	put_array(bytes, leaf->bias, leaf->rows, sizeof *leaf->bias);
-	put_array(bytes, leaf->output, leaf->rows, sizeof *leaf->output);
-	put_array(bytes, leaf->start, leaf->rows + 1, sizeof *leaf->start);
-	put_array(bytes, leaf->index, entries, sizeof *leaf->index);
-	put_array(bytes, leaf->v, entries, sizeof *leaf->v);
+	cop_tao_share_put_array(bytes, leaf->bias, leaf->rows, sizeof *leaf->bias);
+	cop_tao_share_put_array(bytes, leaf->output, leaf->rows, sizeof *leaf->output);
+	cop_tao_share_put_array(bytes, leaf->start, leaf->rows + 1, sizeof *leaf->start);
+	cop_tao_share_put_array(bytes, leaf->index, entries, sizeof *leaf->index);
+	cop_tao_share_put_array(bytes, leaf->v, entries, sizeof *leaf->v);
 }
 
 static void take_leaf(cop_tao_state *state, cop_tao_leaf *leaf, cop_cursor *cursor)
 {
 	size_t outputs, starts, entries, values;
 	cop_tao_leaf next = { .choice = cop_cursor_u32(cursor), .norm = cop_cursor_f64(cursor) };
-	next.bias = take_array(cursor, &next.rows, sizeof *next.bias);
-	next.output = take_array(cursor, &outputs, sizeof *next.output);
-	next.start = take_array(cursor, &starts, sizeof *next.start);
-	next.index = take_array(cursor, &entries, sizeof *next.index);
-	next.v = take_array(cursor, &values, sizeof *next.v);
+	next.bias = cop_tao_share_take_array(cursor, &next.rows, sizeof *next.bias);
+	next.output = cop_tao_share_take_array(cursor, &outputs, sizeof *next.output);
+	next.start = cop_tao_share_take_array(cursor, &starts, sizeof *next.start);
+	next.index = cop_tao_share_take_array(cursor, &entries, sizeof *next.index);
+	next.v = cop_tao_share_take_array(cursor, &values, sizeof *next.v);
 	if (cursor->err == COP_OK && (outputs != next.rows || starts != next.rows + 1 || entries != values))
 		cursor->err = COP_EFORMAT;
 	if (cursor->err == COP_OK && next.start != NULL && state->sample->rows->sparse)

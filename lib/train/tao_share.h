@@ -6,6 +6,11 @@
 #include "base/bytes.h"
 #include "train/tao_parts.h"
 
+/* An array, or that there is none (NULL, which is not an empty one). What is taken is the caller's, to be freed by cop_mem_free;
+ * errors are the cursor's. */
+void cop_tao_share_put_array(cop_bytes *bytes, const void *array, size_t count, size_t size);
+void *cop_tao_share_take_array(cop_cursor *cursor, size_t *count, size_t size);
+
 void cop_tao_share_put(const cop_tao_state *state, int32_t what, const uint32_t *rows, size_t n, cop_bytes *bytes);
 /* COP_EFORMAT, COP_ENOMEM. */
 COP_CHECK cop_err cop_tao_share_take(

@@ -186,3 +186,34 @@ cop_err cop_tree_load(const void *payload, size_t length, cop_tree **out)
 		cop_tree_free(tree);
 	return err == COP_EINVAL ? COP_EFORMAT : err;
 }
+
+void cop_tree_put(const cop_tree *tree, cop_bytes *bytes)
+{
+	cop_bytes file;
+	cop_bytes_init(&file);
+	if (tree != NULL) {
+		size_t mark = cop_section_file_begin(&file);
+		cop_tree_save(tree, &file);
+		cop_section_file_end(&file, mark);
+	}
+	cop_bytes_put_u64(bytes, file.length);
+	cop_bytes_put(bytes, file.data, file.length);
+	if (file.err != COP_OK && bytes->err == COP_OK)
+		bytes->err = file.err;
+	cop_bytes_fini(&file);
+}
+
+cop_err cop_tree_take(cop_cursor *cursor, cop_tree **out)
+{
+	cop_section_file file;
+	cop_model_section section;
+	size_t length = (size_t)cop_cursor_u64(cursor);
+	const uint8_t *data = cop_cursor_take(cursor, length);
+	*out = NULL;
+	if (cursor->err != COP_OK || length == 0)
+		return cursor->err;
+	cop_err err = cop_section_file_open(&file, data, length, NULL, NULL);
+	if (err == COP_OK)
+		err = cop_section_file_find(&file, COP_TREE_SECTION, 0, COP_TREE_VERSION, &section);
+	return err == COP_OK ? cop_tree_load(section.data, section.length, out) : err;
+}

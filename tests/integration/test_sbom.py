@@ -49,7 +49,7 @@ def test_page_has_each_library_under_what_links_it(build):
     page = (ROOT / "docs/reference/licences.md").read_text()
     rows = dict(re.findall(r"^\| (lib[a-z-]+) \| [^|]+ \| (.+) \|$", page, re.M))
     places = {"coppiced": "daemon/coppiced", "coppice": "tools/coppice", "coppice-refit": "daemon/coppice-refit",
-              "coppice-lease": "daemon/coppice-lease", "coppiced-streams": "daemon/streams/coppiced-streams", "coppice-mpi": "tools/coppice-mpi",
+              "coppice-lease": "daemon/coppice-lease", "coppiced-streams": "daemon/streams/coppiced-streams", "coppice-mpi": "tools/coppice-mpi", "coppice-refit-mpi": "daemon/coppice-refit-mpi",
               "libcoppice": "lib/libcoppice.so", "libcoppice-client": "clients/c/libcoppice-client.so"}  # fmt: skip
     linked = {}
     for name, place in places.items():

@@ -6,6 +6,7 @@
 
 #include "train/cart.h"
 #include "train/forest_fit.h"
+#include "train/tao_lend.h"
 
 #define MOST 5
 
@@ -173,21 +174,42 @@ static void test_exchange_of_one_alone_is_its_own_error(void **unused)
 
 /* ---- trees ---- */
 
-static cop_err fit_tree(const tao_problem *p, unsigned threads, const cop_ranks *ranks, cop_bytes *made)
+static cop_err fit_tree_from(
+        const tao_problem *p, const cop_tree *start, unsigned threads, const cop_ranks *ranks, cop_tree **out)
 {
 	cop_pool *pool;
-	cop_tree *tree = NULL;
 	cop_rng rng;
 	cop_rng_init(&rng, 3, 0);
 	cop_err err = cop_pool_new(threads, &pool);
 	if (err != COP_OK)
 		return err;
 	cop_pool_set_ranks(pool, ranks);
-	err = cop_tao_fit(&p->set, &p->sample, NULL, pool, &rng, NULL, NULL, &tree);
+	err = cop_tao_fit(&p->set, &p->sample, start, pool, &rng, NULL, NULL, out);
+	cop_pool_free(pool);
+	return err;
+}
+
+static cop_err fit_tree(const tao_problem *p, unsigned threads, const cop_ranks *ranks, cop_bytes *made)
+{
+	cop_tree *tree = NULL;
+	cop_err err = fit_tree_from(p, NULL, threads, ranks, &tree);
 	if (err == COP_OK)
 		cop_tree_save(tree, made);
 	cop_tree_free(tree);
-	cop_pool_free(pool);
+	return err;
+}
+
+/* One fit, and another one that starts from its tree. */
+static cop_err fit_twice(const tao_problem *p, const cop_ranks *ranks, cop_bytes *made)
+{
+	cop_tree *first = NULL, *second = NULL;
+	cop_err err = fit_tree_from(p, NULL, 1, ranks, &first);
+	if (err == COP_OK)
+		err = fit_tree_from(p, first, 2, ranks, &second);
+	if (err == COP_OK)
+		cop_tree_save(second, made);
+	cop_tree_free(first);
+	cop_tree_free(second);
 	return err;
 }
 
@@ -226,6 +248,84 @@ static void test_tree_of_every_loss_is_that_of_one_rank(void **unused)
 			check_tree(loss, COP_TAO_LINEAR, COP_TAO_ROOT_FIRST, loss == COP_TAO_SQUARED, false);
 	}
 	check_tree(COP_TAO_ZERO_ONE, COP_TAO_LINEAR, COP_TAO_LEAVES_FIRST, true, true);
+}
+
+/* ---- ranks that are led ---- */
+
+/* Two fits, one after the other, whose sample the first rank alone has. */
+static void fit_led(member *m)
+{
+	const tao_problem *p = m->problem;
+	cop_pool *pool;
+	m->ranks.led = true;
+	if (m->ranks.rank == 0) {
+		m->err = fit_twice(p, &m->ranks, &m->made);
+		assert_int_equal(cop_tao_lend_end(&m->ranks), COP_OK);
+		return;
+	}
+	assert_int_equal(cop_pool_new(1, &pool), COP_OK);
+	cop_pool_set_ranks(pool, &m->ranks);
+	m->err = cop_tao_lend_help(pool);
+	cop_pool_free(pool);
+}
+
+static void fit_cut(member *m)
+{
+	const tao_problem *p = m->problem;
+	cop_pool *pool;
+	cop_rng rng;
+	cop_rng_init(&rng, 3, 0);
+	m->ranks.led = true;
+	assert_int_equal(cop_pool_new(1, &pool), COP_OK);
+	cop_pool_set_ranks(pool, &m->ranks);
+	m->err =
+	        m->ranks.rank == 0 ? cop_tao_lend(&m->ranks, &p->set, &p->sample, NULL, &rng) : cop_tao_lend_help(pool);
+	cop_pool_free(pool);
+}
+
+static void check_led(cop_tao_loss loss, cop_tao_leaves leaves, bool sparse)
+{
+	tao_problem p;
+	cop_bytes alone;
+	tao_make(&p, loss, TAO_ROWS, sparse, 11);
+	p.set.leaves = leaves;
+	p.set.depth = 3;
+	p.set.alpha = 0.05;
+	cop_bytes_init(&alone);
+	assert_int_equal(fit_twice(&p, NULL, &alone), COP_OK);
+	for (unsigned count = 1; count <= 3; count++) {
+		group g = { 0 };
+		member members[MOST];
+		meet(&g, members, count, fit_led, &p);
+		assert_all_made(members, 1, &alone);
+		for (unsigned r = 0; r < count; r++)
+			assert_int_equal(members[r].err, COP_OK);
+		part(members, count);
+	}
+	cop_bytes_fini(&alone);
+	tao_end(&p);
+}
+
+static void test_led_ranks_fit_what_the_first_has(void **unused)
+{
+	(void)unused;
+	check_led(COP_TAO_ZERO_ONE, COP_TAO_LINEAR, false);
+	check_led(COP_TAO_ZERO_ONE, COP_TAO_CONSTANT, true);
+	check_led(COP_TAO_SQUARED, COP_TAO_LINEAR, false);
+	check_led(COP_TAO_COST, COP_TAO_CONSTANT, false);
+}
+
+static void test_led_rank_refuses_what_is_cut(void **unused)
+{
+	(void)unused;
+	tao_problem p;
+	group g = { .damaged = true };
+	member members[MOST];
+	tao_make(&p, COP_TAO_SQUARED, TAO_ROWS, false, 11);
+	meet(&g, members, 2, fit_cut, &p);
+	assert_int_equal(members[1].err, COP_EFORMAT);
+	part(members, 2);
+	tao_end(&p);
 }
 
 /* ---- forests ---- */
@@ -324,6 +424,8 @@ int main(void)
 		cmocka_unit_test(test_exchange_that_is_cut_is_refused),
 		cmocka_unit_test(test_exchange_of_one_alone_is_its_own_error),
 		cmocka_unit_test(test_tree_of_every_loss_is_that_of_one_rank),
+		cmocka_unit_test(test_led_ranks_fit_what_the_first_has),
+		cmocka_unit_test(test_led_rank_refuses_what_is_cut),
 		cmocka_unit_test(test_forest_of_every_kind_is_that_of_one_rank),
 		cmocka_unit_test(test_forest_whose_tree_fails_on_one_rank_fails_on_all),
 	};
