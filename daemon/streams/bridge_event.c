@@ -74,9 +74,21 @@ cop_err cop_bridge_event_put(
 	                              : put_map(out, event, length, from, fault);
 }
 
-bool cop_bridge_event_is_action(const void *answer, size_t length)
+cop_bridge_answer cop_bridge_event_answer(const void *answer, size_t length)
 {
-	return cop_wire_keys_has(answer, length, "a") || cop_wire_keys_has(answer, length, "y");
+	static const char *const names[] = { "a", "y", "repeated" };
+	unsigned which;
+	cop_wire_keys keys;
+	cop_wire_cursor cursor;
+	cop_bridge_answer out = { false, false };
+	cop_wire_cursor_init(&cursor, answer, length);
+	if (cop_wire_keys_open(&keys, &cursor, names, 3, NULL) != COP_OK)
+		return out;
+	while (cop_wire_keys_next(&keys, &which) == COP_OK && cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH) == COP_OK) {
+		out.action = out.action || which < 2;
+		out.repeated = out.repeated || which == 2;
+	}
+	return out;
 }
 
 cop_err cop_bridge_event_action(cop_bytes *out, const void *answer, size_t length, bool json)

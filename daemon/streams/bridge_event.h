@@ -11,9 +11,13 @@
 COP_CHECK cop_err cop_bridge_event_put(
         cop_bytes *out, const void *event, size_t length, const cop_wire_position *from, cop_wire_fault *fault);
 
-/* Whether the daemon's answer to an item holds an action. */
-bool cop_bridge_event_is_action(const void *answer, size_t length);
-/* Appends it as it goes to the log. COP_EFORMAT, COP_ENOMEM. */
+/* What the daemon's answer to an item is; anything else has neither. */
+typedef struct cop_bridge_answer {
+	bool action, repeated;
+} cop_bridge_answer;
+
+cop_bridge_answer cop_bridge_event_answer(const void *answer, size_t length);
+/* Appends an action as it goes to the log. COP_EFORMAT, COP_ENOMEM. */
 COP_CHECK cop_err cop_bridge_event_action(cop_bytes *out, const void *answer, size_t length, bool json);
 
 #define COP_BRIDGE_EVENT_LETTER ((size_t)64 << 10) /* bytes of an event that its letter holds at most */

@@ -13,7 +13,6 @@
 #include "base/thread.h"
 #include "daemon/common/clock.h"
 #include "daemon/streams/bridge_event.h"
-#include "wire/wire_keys.h"
 #include "wire/wire_put.h"
 #include "wire/wire_reply.h"
 
@@ -138,12 +137,13 @@ static bool is_passing(cop_wire_code code) { return code == COP_WIRE_BUSY || cod
 static cop_err take_answer(session *s, const cop_broker_item *item, const void *answer, size_t length)
 {
 	cop_bridge_reader_counts *counts = &s->reader->counts;
+	const cop_bridge_answer is = cop_bridge_event_answer(answer, length);
 	atomic_fetch_add(&counts->events, 1);
-	atomic_fetch_add(&counts->repeats, cop_wire_keys_has(answer, length, "repeated"));
+	atomic_fetch_add(&counts->repeats, is.repeated);
 	s->after = position_of(s, item);
 	atomic_store(&counts->offset, item->offset);
 	atomic_store(&counts->minor, item->minor);
-	if (s->reader->set.broker.actions[0] == '\0' || !cop_bridge_event_is_action(answer, length))
+	if (s->reader->set.broker.actions[0] == '\0' || !is.action)
 		return COP_OK;
 	size_t at = s->actions.bytes.length;
 	cop_err err = cop_bridge_event_action(&s->actions.bytes, answer, length, s->reader->set.json);

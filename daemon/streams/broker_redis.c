@@ -2,7 +2,6 @@
  * MS-SEQ is offset and minor. Actions and the hint go in one transaction, so the hint is exact as long as Redis keeps
  * what it acknowledged. The hint is the key coppice:NAME:PARTITION. */
 #include <errno.h>
-#include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "base/mem.h"
 #include "daemon/streams/broker_classes.h"
+#include "daemon/streams/broker_redis_wire.h"
 
 #define PATIENCE 5  /* seconds for an answer */
 #define ID_ROOM  48 /* MS-SEQ */
@@ -19,6 +19,7 @@
 typedef struct redis_log {
 	const cop_broker_settings *set;
 	redisContext *context;
+	cop_broker_redis_wire wire;
 	uint64_t ms, seq; /* the last entry that was read */
 	int64_t passed;   /* entries up to there that were ever added, as far as known */
 	char hint[COP_BROKER_TEXT + 32];
@@ -31,6 +32,7 @@ static void close_log(void *broker)
 		return;
 	if (log->context != NULL)
 		redisFree(log->context);
+	cop_broker_redis_wire_fini(&log->wire);
 	cop_mem_free(log);
 }
 
@@ -56,19 +58,33 @@ static redisContext *dial(const char *servers)
 	return redisConnectWithTimeout(host, colon == NULL ? PORT : atoi(colon + 1), patience);
 }
 
+/* The answer is good until the next command; NULL: none came, or the memory for it. */
+static const redisReply *answer_of(redis_log *log)
+{
+	void *answer = NULL;
+	return redisGetReply(log->context, &answer) == REDIS_OK ? answer : NULL;
+}
+
+static const redisReply *ask(redis_log *log, const char *const *words, size_t count)
+{
+	cop_broker_redis_wire_open(&log->wire, count);
+	for (size_t i = 0; i < count; i++)
+		cop_broker_redis_wire_text(&log->wire, words[i]);
+	return cop_broker_redis_wire_send(&log->wire) == REDIS_OK ? answer_of(log) : NULL;
+}
+
 static cop_err greet(redis_log *log, cop_diag *diag)
 {
 	const cop_broker_settings *set = log->set;
 	static const struct timeval patience = { PATIENCE, 0 };
 	if (log->context == NULL || log->context->err != 0 || redisSetTimeout(log->context, patience) != REDIS_OK)
 		return complain(log, NULL, diag);
-	redisReply *reply = set->password[0] == '\0' ? redisCommand(log->context, "PING")
-	                    : set->user[0] == '\0'   ? redisCommand(log->context, "AUTH %s", set->password)
-	                                           : redisCommand(log->context, "AUTH %s %s", set->user, set->password);
-	bool good = reply != NULL && reply->type != REDIS_REPLY_ERROR;
-	cop_err err = good ? COP_OK : complain(log, reply, diag);
-	freeReplyObject(reply);
-	return err;
+	const char *const ping[] = { "PING" }, *const lone[] = { "AUTH", set->password },
+	                  *const named[] = { "AUTH", set->user, set->password };
+	const redisReply *reply = set->password[0] == '\0' ? ask(log, ping, 1)
+	                          : set->user[0] == '\0'   ? ask(log, lone, 2)
+	                                                   : ask(log, named, 3);
+	return reply != NULL && reply->type != REDIS_REPLY_ERROR ? COP_OK : complain(log, reply, diag);
 }
 
 static cop_err open_log(const cop_broker_settings *settings, void **out, cop_diag *diag)
@@ -80,6 +96,7 @@ static cop_err open_log(const cop_broker_settings *settings, void **out, cop_dia
 	log->set = settings;
 	(void)snprintf(log->hint, sizeof log->hint, "coppice:%s:%" PRIu32, settings->name, settings->partition);
 	log->context = dial(settings->servers);
+	cop_broker_redis_wire_init(&log->wire, log->context);
 	cop_err err = greet(log, diag);
 	if (err != COP_OK) {
 		close_log(log);
@@ -140,7 +157,8 @@ static void read_facts(const redisReply *reply, stream_facts *out)
 /* A stream that nothing was added to yet is not there. */
 static cop_err look(redis_log *log, stream_facts *out, cop_diag *diag)
 {
-	redisReply *reply = redisCommand(log->context, "XINFO STREAM %s", log->set->topic);
+	const char *const words[] = { "XINFO", "STREAM", log->set->topic };
+	const redisReply *reply = ask(log, words, 3);
 	*out = (stream_facts){ .added = 0 };
 	bool absent = reply != NULL && reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "no such key") != NULL;
 	bool good = absent || (reply != NULL && reply->type == REDIS_REPLY_ARRAY &&
@@ -148,7 +166,6 @@ static cop_err look(redis_log *log, stream_facts *out, cop_diag *diag)
 	if (good && !absent)
 		read_facts(reply, out);
 	cop_err err = good ? COP_OK : complain(log, reply, diag);
-	freeReplyObject(reply);
 	return err;
 }
 
@@ -229,11 +246,12 @@ static cop_err add_entry(redis_log *log, const redisReply *entry, cop_broker_bat
 static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch *out, cop_diag *diag)
 {
 	redis_log *log = broker;
-	char id[ID_ROOM];
+	char id[ID_ROOM], count[ID_ROOM], wait[ID_ROOM];
 	(void)snprintf(id, sizeof id, "%" PRIu64 "-%" PRIu64, log->ms, log->seq);
-	int wait = seconds < 0.001 ? 1 : (int)(1000.0 * seconds);
-	redisReply *reply = redisCommand(
-	        log->context, "XREAD COUNT %d BLOCK %d STREAMS %s %s", (int)most, wait, log->set->topic, id);
+	(void)snprintf(count, sizeof count, "%zu", most);
+	(void)snprintf(wait, sizeof wait, "%d", seconds < 0.001 ? 1 : (int)(1000.0 * seconds));
+	const char *const words[] = { "XREAD", "COUNT", count, "BLOCK", wait, "STREAMS", log->set->topic, id };
+	const redisReply *reply = ask(log, words, 8);
 	cop_err err = COP_OK;
 	if (reply == NULL || (reply->type != REDIS_REPLY_NIL && reply->type != REDIS_REPLY_ARRAY))
 		err = complain(log, reply, diag);
@@ -244,17 +262,26 @@ static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch 
 		if (err == COP_EFORMAT)
 			err = complain(log, NULL, diag);
 	}
-	freeReplyObject(reply);
 	return err;
 }
 
-static bool append_action(redis_log *log, const cop_broker_batch *actions, const cop_broker_item *item)
+static void put_action(redis_log *log, const cop_broker_batch *actions, const cop_broker_item *item)
 {
-	const char *body = (const char *)actions->bytes.data + item->at, *to = cop_broker_target(log->set, item);
-	if (log->set->actions_max == 0)
-		return redisAppendCommand(log->context, "XADD %s * " FIELD " %b", to, body, item->length) == REDIS_OK;
-	return redisAppendCommand(log->context, "XADD %s MAXLEN ~ %lu * " FIELD " %b", to, log->set->actions_max, body,
-	               item->length) == REDIS_OK;
+	char most[ID_ROOM];
+	cop_broker_redis_wire *wire = &log->wire;
+	bool all = log->set->actions_max == 0;
+	cop_broker_redis_wire_open(wire, all ? 5 : 8);
+	cop_broker_redis_wire_text(wire, "XADD");
+	cop_broker_redis_wire_text(wire, cop_broker_target(log->set, item));
+	if (!all) {
+		(void)snprintf(most, sizeof most, "%lu", log->set->actions_max);
+		cop_broker_redis_wire_text(wire, "MAXLEN");
+		cop_broker_redis_wire_text(wire, "~");
+		cop_broker_redis_wire_text(wire, most);
+	}
+	cop_broker_redis_wire_text(wire, "*");
+	cop_broker_redis_wire_text(wire, FIELD);
+	cop_broker_redis_wire_word(wire, actions->bytes.data + item->at, item->length);
 }
 
 /* The answers to all that was appended; the last one is that of EXEC. */
@@ -262,16 +289,14 @@ static cop_err read_answers(redis_log *log, size_t count, cop_diag *diag)
 {
 	cop_err err = COP_OK;
 	for (size_t i = 0; i < count && err == COP_OK; i++) {
-		void *answer = NULL;
-		if (redisGetReply(log->context, &answer) != REDIS_OK || answer == NULL)
+		const redisReply *reply = answer_of(log);
+		if (reply == NULL)
 			return complain(log, NULL, diag);
-		const redisReply *reply = answer;
 		bool good = reply->type != REDIS_REPLY_ERROR && (i + 1 < count || reply->type == REDIS_REPLY_ARRAY);
 		err = good ? COP_OK : complain(log, reply, diag);
 		for (size_t k = 0; err == COP_OK && i + 1 == count && k < reply->elements; k++)
 			if (reply->element[k]->type == REDIS_REPLY_ERROR)
 				err = complain(log, reply->element[k], diag);
-		freeReplyObject(answer);
 	}
 	return err;
 }
@@ -283,11 +308,18 @@ static cop_err send_actions(
 	char id[ID_ROOM];
 	(void)snprintf(
 	        id, sizeof id, "%" PRIu64 "-%" PRIu64, upto == NULL ? 0 : upto->offset, upto == NULL ? 0 : upto->minor);
-	bool good = redisAppendCommand(log->context, "MULTI") == REDIS_OK;
-	for (size_t i = 0; i < actions->count && good; i++)
-		good = append_action(log, actions, &actions->items[i]);
-	good = good && redisAppendCommand(log->context, "SET %s %s", log->hint, id) == REDIS_OK &&
-	       redisAppendCommand(log->context, "EXEC") == REDIS_OK;
+	cop_broker_redis_wire *wire = &log->wire;
+	cop_broker_redis_wire_open(wire, 1);
+	cop_broker_redis_wire_text(wire, "MULTI");
+	for (size_t i = 0; i < actions->count; i++)
+		put_action(log, actions, &actions->items[i]);
+	cop_broker_redis_wire_open(wire, 3);
+	cop_broker_redis_wire_text(wire, "SET");
+	cop_broker_redis_wire_text(wire, log->hint);
+	cop_broker_redis_wire_text(wire, id);
+	cop_broker_redis_wire_open(wire, 1);
+	cop_broker_redis_wire_text(wire, "EXEC");
+	bool good = cop_broker_redis_wire_send(wire) == REDIS_OK;
 	return good ? read_answers(log, actions->count + 3, diag) : complain(log, NULL, diag);
 }
 
@@ -295,9 +327,9 @@ static cop_broker_start hinted(void *broker, cop_wire_position *out)
 {
 	redis_log *log = broker;
 	*out = (cop_wire_position){ .partition = log->set->partition };
-	redisReply *reply = redisCommand(log->context, "GET %s", log->hint);
+	const char *const words[] = { "GET", log->hint };
+	const redisReply *reply = ask(log, words, 2);
 	bool there = read_id(reply, &out->offset, &out->minor);
-	freeReplyObject(reply);
 	if (!there)
 		return COP_BROKER_NEWEST;
 	return out->offset == 0 && out->minor == 0 ? COP_BROKER_OLDEST : COP_BROKER_BEHIND;

@@ -104,8 +104,12 @@ static void test_actions_are_told_from_repeats(void **state)
 	static const uint8_t repeat[] = { 0x82, 0xa2, 'i', 'd', 1, 0xa8, 'r', 'e', 'p', 'e', 'a', 't', 'e', 'd', 0xc3 };
 	cop_bytes out;
 	cop_bytes_init(&out);
-	assert_true(cop_bridge_event_is_action(action, sizeof action));
-	assert_false(cop_bridge_event_is_action(repeat, sizeof repeat));
+	const cop_bridge_answer one = cop_bridge_event_answer(action, sizeof action);
+	assert_true(one.action && !one.repeated);
+	const cop_bridge_answer other = cop_bridge_event_answer(repeat, sizeof repeat);
+	assert_true(!other.action && other.repeated);
+	const cop_bridge_answer none = cop_bridge_event_answer("\x07", 1);
+	assert_true(!none.action && !none.repeated);
 	assert_int_equal(cop_bridge_event_action(&out, action, sizeof action, true), COP_OK);
 	assert_int_equal(out.length, strlen("{\"id\":1,\"a\":2}"));
 	assert_memory_equal(out.data, "{\"id\":1,\"a\":2}", out.length);
