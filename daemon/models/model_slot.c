@@ -50,7 +50,6 @@ static cop_err make_workspace(cop_model_slot *slot)
 		.apprentice = config->apprentice,
 		.caller = cop_model_needs_caller(&config->set),
 	};
-	cop_model_slot_name_losses(slot);
 	slot->workspace = (cop_wire_workspace){
 		.dense = cop_mem_alloc(l->features, sizeof(float)),
 		.index = cop_mem_alloc(l->max_nonzeros, sizeof(uint32_t)),
@@ -95,6 +94,7 @@ static cop_err start(cop_model_slot *slot, const cop_config_model *config, const
 	err = make_workspace(slot);
 	if (err == COP_OK)
 		err = cop_timeline_init(&slot->timeline, slot->counted_arms <= COP_TIMED_ARMS ? slot->counted_arms : 0);
+	cop_model_slot_name_losses(slot);
 	if (err == COP_OK)
 		err = cop_model_slot_name_arms(slot);
 	if (err == COP_OK)
@@ -333,10 +333,17 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 void cop_model_slot_replace(cop_model_slot *slot, cop_model_slot *from)
 {
 	cop_timeline_sums was, now;
+	cop_loss_sum named_was[COP_NAMED_LOSSES_MOST], named_now[COP_NAMED_LOSSES_MOST];
 	cop_model_slot_follow(slot, from);
 	cop_model_slot_sums(from, &was);
 	cop_model_slot_sums(slot, &now);
 	cop_timeline_shift(&slot->timeline, &was, &now);
+	cop_model_slot_loss_sums(from, named_was);
+	cop_model_slot_loss_sums(slot, named_now);
+	if (memcmp(&slot->timeline.named.names, &from->timeline.named.names, sizeof slot->timeline.named.names) == 0)
+		cop_loss_series_shift(&slot->timeline.named, named_was, named_now);
+	else
+		cop_loss_series_begin(&slot->timeline.named, named_now);
 	cop_model_counters_shift(
 	        &slot->before, cop_model_get_counters(from->model), cop_model_get_counters(slot->model));
 	slot->decided = now.decisions;
@@ -401,15 +408,22 @@ void cop_model_slot_sums(const cop_model_slot *slot, cop_timeline_sums *sums)
 	*sums = (cop_timeline_sums){ c->decisions, c->learned, c->loss_sum, slot->weights, slot->weights_squared };
 }
 
+void cop_model_slot_loss_sums(const cop_model_slot *slot, cop_loss_sum out[COP_NAMED_LOSSES_MOST])
+{
+	cop_loss_series_sums(cop_model_named_losses(slot->model), &cop_model_get_settings(slot->model)->losses, out);
+}
+
 void cop_model_slot_begin(cop_model_slot *slot, double now)
 {
 	cop_timeline_sums sums;
+	cop_loss_sum losses[COP_NAMED_LOSSES_MOST];
 	slot->before = *cop_model_get_counters(slot->model);
 	cop_learner_outliers(cop_model_learner(slot->model), &slot->outliers_before);
 	slot->outliers_logged = slot->outliers_before;
 	cop_model_get_apprentice(slot->model, &slot->apprentice_before);
 	cop_model_slot_sums(slot, &sums);
-	cop_timeline_begin(&slot->timeline, now, &sums, slot->arm_decisions);
+	cop_model_slot_loss_sums(slot, losses);
+	cop_timeline_begin(&slot->timeline, now, &sums, slot->arm_decisions, losses);
 }
 
 void cop_model_slot_adjust(cop_model_slot *slot, const cop_config_model *next)

@@ -127,6 +127,8 @@ void cop_model_slot_charge(cop_model_slot *slot, size_t events);
 
 /* What its decisions and losses add up to: those of the timeline's decisions since serving began. */
 void cop_model_slot_sums(const cop_model_slot *slot, cop_timeline_sums *sums);
+/* What its named losses add up to, since the model began. */
+void cop_model_slot_loss_sums(const cop_model_slot *slot, cop_loss_sum out[COP_NAMED_LOSSES_MOST]);
 /* Serving begins; now: monotonic seconds. A model's counters begin with the model and can fall back when a killed process
  * goes on from a checkpoint, which would look like a jump: the metrics' begin here, and the timeline too. */
 void cop_model_slot_begin(cop_model_slot *slot, double now);

@@ -210,9 +210,10 @@ uint64_t cop_model_slot_unknown_names(const cop_model_slot *slot)
 	return slot->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
 }
 
-/* By which names feedback is read: the model's, as they are now. */
+/* By which names feedback is read and history is kept: the model's, as they are now. */
 void cop_model_slot_name_losses(cop_model_slot *slot)
 {
 	const cop_named_losses *losses = &cop_model_get_settings(slot->model)->losses;
 	slot->shape.named = losses->weights.count > 0 ? losses : NULL;
+	cop_loss_series_name(&slot->timeline.named, losses);
 }

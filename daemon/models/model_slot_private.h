@@ -6,7 +6,7 @@
 
 /* What the model was given since it began may be unknown in contexts. */
 void cop_model_slot_know_features(cop_model_slot *slot);
-/* By which names feedback is read: the model's, as they are now. */
+/* By which names feedback is read and history is kept: the model's, as they are now. After the timeline's init. */
 void cop_model_slot_name_losses(cop_model_slot *slot);
 /* The configuration's; of features those, or plain hashes, unless the saved state has a better way. On error the names of
  * before stay. COP_ENOMEM, COP_EEXIST. */

@@ -92,8 +92,10 @@ void cop_model_table_tick(cop_model_table *set, double now)
 	for (size_t i = 0; i < set->count; i++) {
 		cop_model_slot *slot = set->items[i];
 		cop_timeline_sums sums;
+		cop_loss_sum losses[COP_NAMED_LOSSES_MOST];
 		cop_model_slot_sums(slot, &sums);
-		cop_timeline_take(&slot->timeline, now, &sums, slot->arm_decisions);
+		cop_model_slot_loss_sums(slot, losses);
+		cop_timeline_take(&slot->timeline, now, &sums, slot->arm_decisions, losses);
 	}
 }
 

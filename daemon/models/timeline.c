@@ -22,6 +22,7 @@ void cop_timeline_fini(cop_timeline *timeline)
 	cop_mem_free(timeline->item);
 	cop_mem_free(timeline->arm);
 	cop_mem_free(timeline->arm_past);
+	cop_loss_series_fini(&timeline->named);
 	*timeline = (cop_timeline){ 0 };
 }
 
@@ -32,13 +33,14 @@ static void set_past(cop_timeline *t, const cop_timeline_sums *sums, const uint6
 		t->arm_past[k] = arm_decisions[k];
 }
 
-void cop_timeline_begin(
-        cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions)
+void cop_timeline_begin(cop_timeline *timeline, double now, const cop_timeline_sums *sums,
+        const uint64_t *arm_decisions, const cop_loss_sum *losses)
 {
 	timeline->began = timeline->taken = now;
 	timeline->interval = 1.0;
 	timeline->count = 0;
 	set_past(timeline, sums, arm_decisions);
+	cop_loss_series_begin(&timeline->named, losses);
 }
 
 static void add(cop_timeline_sums *to, const cop_timeline_sums *more)
@@ -64,6 +66,7 @@ static void join_neighbours(cop_timeline *t)
 			*to = i % 2 == 0 ? more : *to + more;
 		}
 	}
+	cop_loss_series_join(&t->named);
 	t->count = COP_TIMELINE_MOST / 2;
 	t->interval *= 2.0;
 }
@@ -82,6 +85,7 @@ void cop_timeline_follow(cop_timeline *timeline, const cop_timeline *from)
 			timeline->arm[i * timeline->arms + k] = k < arms ? from->arm[i * from->arms + k] : 0;
 	for (size_t k = 0; k < timeline->arms; k++)
 		timeline->arm_past[k] = k < arms ? from->arm_past[k] : 0;
+	cop_loss_series_follow(&timeline->named, &from->named);
 }
 
 void cop_timeline_shift(cop_timeline *timeline, const cop_timeline_sums *was, const cop_timeline_sums *now)
@@ -93,18 +97,20 @@ void cop_timeline_shift(cop_timeline *timeline, const cop_timeline_sums *was, co
 	timeline->past.weights_squared += now->weights_squared - was->weights_squared;
 }
 
-static void push_empty(cop_timeline *t)
+static void push_empty(cop_timeline *t, const cop_loss_sum *losses)
 {
 	t->item[t->count] = (cop_timeline_sums){ 0 };
 	for (size_t k = 0; k < t->arms; k++)
 		t->arm[t->count * t->arms + k] = 0;
+	cop_loss_series_push(&t->named, t->count, losses);
 	t->count++;
 	t->taken += t->interval;
 }
 
-static void push(cop_timeline *t, const cop_timeline_sums *sums, const uint64_t *arm_decisions)
+static void push(
+        cop_timeline *t, const cop_timeline_sums *sums, const uint64_t *arm_decisions, const cop_loss_sum *losses)
 {
-	push_empty(t);
+	push_empty(t, losses);
 	cop_timeline_sums *item = &t->item[t->count - 1];
 	item->decisions = sums->decisions - t->past.decisions;
 	item->losses = sums->losses - t->past.losses;
@@ -116,14 +122,15 @@ static void push(cop_timeline *t, const cop_timeline_sums *sums, const uint64_t 
 	set_past(t, sums, arm_decisions);
 }
 
-void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions)
+void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions,
+        const cop_loss_sum *losses)
 {
 	bool first = true;
 	while (now - timeline->taken >= timeline->interval) {
 		if (first)
-			push(timeline, sums, arm_decisions);
+			push(timeline, sums, arm_decisions, losses);
 		else
-			push_empty(timeline);
+			push_empty(timeline, NULL);
 		first = false;
 		if (timeline->count == COP_TIMELINE_MOST)
 			join_neighbours(timeline);

@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "daemon/models/loss_series.h"
 
-#define COP_TIMELINE_MOST 128 /* intervals, even */
+#define COP_TIMELINE_MOST COP_LOSS_SERIES_MOST
 
 /* Sums over an interval, or since some beginning. */
 typedef struct cop_timeline_sums {
@@ -31,6 +32,7 @@ typedef struct cop_timeline {
 	uint32_t *arm;           /* COP_TIMELINE_MOST x arms: decisions of each arm */
 	cop_timeline_sums past;  /* at `taken` */
 	uint64_t *arm_past;      /* arms */
+	cop_loss_series named;   /* named by its user, before begin */
 } cop_timeline;
 
 /* arms: 0, none are counted. COP_ENOMEM. Finish with fini, also after an error; all zero is finished too. */
@@ -39,14 +41,14 @@ void cop_timeline_fini(cop_timeline *timeline);
 
 /* Goes on where another one is, of a model that had at most as many arms. */
 void cop_timeline_follow(cop_timeline *timeline, const cop_timeline *from);
-/* What is counted from now on goes on from `now` where it was `was`. */
+/* What is counted from now on goes on from `now` where it was `was`; `named` has a function of its own. */
 void cop_timeline_shift(cop_timeline *timeline, const cop_timeline_sums *was, const cop_timeline_sums *now);
-/* The first interval begins now, with these sums. */
-void cop_timeline_begin(
-        cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions);
+/* The first interval begins now, with these sums; losses: by the order of the names, NULL where there are none. */
+void cop_timeline_begin(cop_timeline *timeline, double now, const cop_timeline_sums *sums,
+        const uint64_t *arm_decisions, const cop_loss_sum *losses);
 /* The sums at this time; what came since the last call belongs to the first interval that ended since then. */
-void cop_timeline_take(
-        cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions);
+void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions,
+        const cop_loss_sum *losses);
 
 /* How many decisions of equal probabilities those of such sums are worth, as a share of them: (sum w)^2 / (n sum w^2)
  * with w = 1 / p (Kish's effective sample size). NaN without decisions. */

@@ -48,6 +48,37 @@ static void put_arms(const cop_model_slot *slot, cop_bytes *out)
 	}
 }
 
+static void put_named_loss(const cop_timeline *t, size_t k, cop_bytes *out)
+{
+	const cop_loss_series *s = &t->named;
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "name", s->names.weights.name[k]);
+	cop_wire_put_text(out, "losses");
+	cop_wire_put_array(out, t->count);
+	for (size_t i = 0; i < t->count; i++)
+		cop_wire_put_unsigned(out, s->item[i * s->count + k].count);
+	cop_wire_put_text(out, "mean_loss");
+	cop_wire_put_array(out, t->count);
+	for (size_t i = 0; i < t->count; i++) {
+		const cop_loss_sum *is = &s->item[i * s->count + k];
+		if (is->count > 0)
+			cop_wire_put_double(out, is->sum / (double)is->count);
+		else
+			cop_wire_put_nil(out);
+	}
+	cop_wire_put_map_close(out, map);
+}
+
+static void put_named_losses(const cop_timeline *t, cop_bytes *out)
+{
+	if (t->named.count == 0)
+		return;
+	cop_wire_put_text(out, "named_losses");
+	cop_wire_put_array(out, t->named.count);
+	for (size_t k = 0; k < t->named.count; k++)
+		put_named_loss(t, k, out);
+}
+
 /* Of decisions since the process began. */
 static void put_propensities(const cop_model_slot *slot, cop_bytes *out)
 {
@@ -100,6 +131,7 @@ void cop_history_body_put(const cop_report *report, const cop_model_slot *slot, 
 	put_series("effective_share", t, cop_timeline_effective_share, false, out);
 	if (t->arms > 0)
 		put_arms(slot, out);
+	put_named_losses(t, out);
 	if (slot->least_p > 0.0)
 		put_propensities(slot, out);
 	put_durations(report, out);

@@ -56,6 +56,25 @@ def test_sum_is_learned_and_each_is_reported(daemon):
     assert 200 < is_["losses"][2]["losses"] < 300
 
 
+def test_history_has_each_loss_over_time(daemon):
+    one = daemon(model(**SHOP))
+    client = one.client()
+    before = play(client, 50)
+    one.restart()
+    client = one.client()  # history begins with the process
+    made = play(client, 120, first=50)
+    history = wait_for(lambda: (h := client.ok("history", "m")) and sum(h["losses"]) == 120 and h, "the interval to end")
+    assert len(before) == 50 and [loss["name"] for loss in history["named_losses"]] == ["click", "revenue", "seconds"]
+    for loss in history["named_losses"]:
+        told = [losses[loss["name"]] for _, losses in made if loss["name"] in losses]
+        assert len(loss["losses"]) == len(loss["mean_loss"]) == len(history["losses"])
+        assert sum(loss["losses"]) == len(told)
+        assert sum(n * m for n, m in zip(loss["losses"], loss["mean_loss"]) if n) == pytest.approx(sum(told))
+        assert all((m is None) == (n == 0) for n, m in zip(loss["losses"], loss["mean_loss"]))
+    plain = daemon(model()).client()
+    assert "named_losses" not in plain.ok("history", "m")
+
+
 def test_gain_in_each_loss(daemon):
     pages = free_port()
     one = daemon(model(holdout=0.4, baseline=0, **SHOP) + section("http", {"listen": f"127.0.0.1:{pages}"}))

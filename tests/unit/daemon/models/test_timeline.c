@@ -47,7 +47,7 @@ static void begin(cop_timeline *t, double now)
 	for (size_t k = 0; k < ARMS; k++)
 		arms[k] = 10;
 	assert_int_equal(cop_timeline_init(t, ARMS), COP_OK);
-	cop_timeline_begin(t, now, &sums, arms);
+	cop_timeline_begin(t, now, &sums, arms, NULL);
 }
 
 static void test_interval_has_what_came_in_it(void **state)
@@ -56,12 +56,12 @@ static void test_interval_has_what_came_in_it(void **state)
 	cop_timeline t;
 	begin(&t, 1000.25);
 	decide(4, 0, 0.5, 0.25);
-	cop_timeline_take(&t, 1001.0, &sums, arms); /* not over yet */
+	cop_timeline_take(&t, 1001.0, &sums, arms, NULL); /* not over yet */
 	assert_int_equal(t.count, 0);
-	cop_timeline_take(&t, 1001.25, &sums, arms);
+	cop_timeline_take(&t, 1001.25, &sums, arms, NULL);
 	assert_int_equal(t.count, 1);
 	decide(2, 2, 0.25, 1.0);
-	cop_timeline_take(&t, 1004.5, &sums, arms); /* two in which nobody looked are empty */
+	cop_timeline_take(&t, 1004.5, &sums, arms, NULL); /* two in which nobody looked are empty */
 	assert_int_equal(t.count, 4);
 	static const uint64_t decisions[] = { 4, 2, 0, 0 };
 	for (size_t i = 0; i < 4; i++)
@@ -83,18 +83,18 @@ static void test_intervals_are_joined_and_nothing_is_lost(void **state)
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		decide(seed >> 62, (seed >> 40) % ARMS, 0.125, 0.5);
 		if (second % 7 != 0) /* some looks come late */
-			cop_timeline_take(&t, second, &sums, arms);
+			cop_timeline_take(&t, second, &sums, arms, NULL);
 		assert_true(t.count < COP_TIMELINE_MOST);
 	}
-	cop_timeline_take(&t, 100000.0, &sums, arms);
+	cop_timeline_take(&t, 100000.0, &sums, arms, NULL);
 	assert_true(t.count >= COP_TIMELINE_MOST / 2 && t.interval == 1024.0); /* 128 * 1024 > 100000 >= 128 * 512 */
 	assert_true(t.taken == 1024.0 * (double)t.count && t.taken <= 100000.0);
 	decide(5, 1, 0.5, 0.5);
-	cop_timeline_take(&t, 101000.0 + 1024.0, &sums, arms);
+	cop_timeline_take(&t, 101000.0 + 1024.0, &sums, arms, NULL);
 	const cop_timeline_sums expected = { sums.decisions - before.decisions, sums.losses - before.losses,
 		sums.loss - before.loss, sums.weights - before.weights, 0.0 };
 	expect_sums(&t, &expected);
-	cop_timeline_take(&t, 1e9, &sums, arms); /* thirty years later */
+	cop_timeline_take(&t, 1e9, &sums, arms, NULL); /* thirty years later */
 	assert_true(t.count < COP_TIMELINE_MOST && t.taken <= 1e9 && t.taken + t.interval > 1e9);
 	expect_sums(&t, &expected);
 	cop_timeline_fini(&t);
@@ -118,10 +118,10 @@ static void test_without_arms_decisions_are_counted_alone(void **state)
 	cop_timeline t;
 	sums = (cop_timeline_sums){ 0 };
 	assert_int_equal(cop_timeline_init(&t, 0), COP_OK);
-	cop_timeline_begin(&t, 5.0, &sums, NULL);
+	cop_timeline_begin(&t, 5.0, &sums, NULL, NULL);
 	decide(3, 0, 1.0, 0.0);
 	for (double now = 5.0; now < 300.0; now += 0.5)
-		cop_timeline_take(&t, now, &sums, NULL);
+		cop_timeline_take(&t, now, &sums, NULL, NULL);
 	assert_int_equal(t.item[0].decisions, 3);
 	cop_timeline_fini(&t);
 	cop_timeline_fini(&t); /* again is nothing */
@@ -133,13 +133,13 @@ static void test_sums_that_fall_are_taken_for_where_they_go_on(void **state)
 	cop_timeline t;
 	begin(&t, 0.0);
 	decide(5, 1, 0.5, 1.0);
-	cop_timeline_take(&t, 1.0, &sums, arms);
+	cop_timeline_take(&t, 1.0, &sums, arms, NULL);
 	decide(2, 0, 0.5, 1.0); /* not looked at when it falls */
 	const cop_timeline_sums was = sums, now = { 40, 20, 3.0, 90.0, 200.0 };
 	cop_timeline_shift(&t, &was, &now);
 	sums = now;
 	decide(4, 2, 0.5, 0.5);
-	cop_timeline_take(&t, 2.0, &sums, arms);
+	cop_timeline_take(&t, 2.0, &sums, arms, NULL);
 	assert_int_equal(t.item[1].decisions, 6);
 	assert_int_equal(t.item[1].losses, 6);
 	assert_true(fabs(t.item[1].loss - 4.0) < 1e-12 && fabs(t.item[1].weights - 12.0) < 1e-12);
