@@ -395,6 +395,8 @@ static bool receive_some(cop_replica_follower *f, double now)
 
 bool cop_replica_follower_receive(cop_replica_follower *f, double now)
 {
+	if (f->follows && f->state == COP_REPLICA_STOPPED && f->socket != NULL)
+		disconnect(f); /* what arrived and nobody took would keep the loop from waiting */
 	if (!f->follows || f->again || f->state == COP_REPLICA_STOPPED)
 		return false;
 	if (f->state == COP_REPLICA_SEEKING && now >= f->next_try) {

@@ -3,6 +3,7 @@
  * first; where memory begins behind what it needs, a job reads that from the disk, one for each follower at a time. */
 #include "daemon/replica/replica_leader.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define SHORT_SECONDS 1.0  /* answers that wait for followers for so long are told of */
 #define LEAST_UNREAD  3    /* the disk gives nothing so often: only a checkpoint leads on */
 #define TAKEN         64   /* messages in a turn */
+#define GONE          "its connection ended"
 
 static void list(const cop_config_list *endpoints, char out[COP_REPLICA_REQUESTS])
 {
@@ -440,8 +442,11 @@ static void stream(cop_replica_leader *l, cop_replica_peer *peer)
 		if (l->body.err != COP_OK || count == 0)
 			return;
 		send_records(l, peer, count, &l->body);
-		if (peer->next == before)
-			return; /* its queue is full */
+		if (peer->next == before) { /* its queue is full, or nobody has its identity any more */
+			if (errno == EHOSTUNREACH)
+				drop(l, peer, GONE);
+			return;
+		}
 		send_state(l, peer);
 	}
 }
@@ -479,8 +484,9 @@ static void beat(cop_replica_leader *l, double now)
 		cop_replica_peer *peer = &l->peer[i];
 		if (peer->there && now - peer->heard > LOST_SECONDS && !peer->source.job.started)
 			drop(l, peer, "it says nothing");
-		else if (peer->there)
-			(void)send_to(l, peer, &m, NULL);
+		else if (peer->there && !send_to(l, peer, &m, NULL) && errno == EHOSTUNREACH &&
+		         !peer->source.job.started)
+			drop(l, peer, GONE);
 	}
 }
 
