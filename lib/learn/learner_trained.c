@@ -364,6 +364,7 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 const cop_learner_class cop_learner_trained = {
 	EITHER,
 	.name = "trained",
+	.apart = "all of it, which is as it was trained",
 	.decide = decide,
 	.view = view,
 	.last_policy = last_policy,
@@ -373,6 +374,7 @@ const cop_learner_class cop_learner_trained = {
 const cop_learner_class cop_learner_trained_value = {
 	EITHER,
 	.name = "trained_value",
+	.apart = "all of it, which is as it was trained",
 	.values = true,
 	.probes = probes,
 	.decide = decide_value,
