@@ -99,7 +99,7 @@ static bool report_progress(void *context, double share, const char *text)
 	worker *w = context;
 	double now = cop_clock_monotonic();
 	if (w->pool != NULL && w->job->parent != 0 && kill(w->job->parent, 0) != 0 && errno == ESRCH)
-		return false; /* mpirun outlives the daemon that started it */
+		_exit(1); /* mpirun outlives the daemon that started it, and ends all when one of them ends so */
 	if (same_stage(text, w->said) && now < w->when + TELL_SECONDS)
 		return true;
 	w->when = now;

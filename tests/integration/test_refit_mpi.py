@@ -53,28 +53,41 @@ def test_process_that_dies_fails_the_refit_and_the_daemon_goes_on(daemon):
     assert client.ok("decide", "m", {"id": "after", "x": [0.5] * FEATURES})["a"] in (0, 1, 2)
 
 
+def workers(one):
+    """Process ids of a daemon's refit, wherever they come from."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"coppice-refit-mpi") and f"--state-dir={one.state}".encode() in words:
+            found.append(int(folder.name))
+    return sorted(found)
+
+
 def test_helper_that_is_killed_ends_all(daemon):
     one = daemon(launched(refit_model()), env={**ROOT_MAY, TRAP: "HANG@iteration"})
     client = one.client()
     teach(client, 1500)
     client.ok("refit", "m")
-
-    def workers():
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (folder / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if words[0].endswith(b"coppice-refit-mpi") and f"--state-dir={one.state}".encode() in words:
-                found.append(int(folder.name))
-        return sorted(found)
-
-    wait_for(lambda: len(workers()) == 3 and refit_of(client).get("text", "").startswith("iteration"), "a fit by three processes")
-    os.kill(workers()[-1], 9)
+    wait_for(lambda: len(workers(one)) == 3 and refit_of(client).get("text", "").startswith("iteration"), "a fit by three processes")
+    os.kill(workers(one)[-1], 9)
     assert ended(client)["last"] == "crashed", one.log()
-    wait_for(lambda: workers() == [], "the others to end")
+    wait_for(lambda: workers(one) == [], "the others to end")
     assert refit_of(client)["failed"] == 1
+
+
+def test_processes_end_with_the_daemon_and_leave_no_challenger(daemon):
+    one = daemon(launched(refit_model(refit={"window": 20000})), env=ROOT_MAY)
+    client = one.client()
+    teach(client, 6000)
+    client.ok("refit", "m")
+    wait_for(lambda: workers(one) != [], "processes of a refit")
+    one.process.kill()
+    one.process.wait()
+    wait_for(lambda: workers(one) == [], "them to end")
+    assert not list((one.state / "refit").glob("refit.m.*.checkpoint"))
 
 
 @pytest.mark.parametrize("launcher, said", [
