@@ -29,7 +29,7 @@
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
-#include "train/tao_lend.h"
+#include "train/lend.h"
 
 #define TEST_VARIABLE "COPPICED_TEST_WORKER"
 #define TELL_SECONDS  0.2  /* between lines of one text's beginning */
@@ -289,7 +289,7 @@ static bool join_ranks(worker *w, const cop_ranks *ranks)
 
 static int help(worker *w)
 {
-	cop_err err = cop_tao_lend_help(w->pool);
+	cop_err err = cop_lend_help(w->pool);
 	if (err != COP_OK)
 		(void)fprintf(stderr, "coppice-refit: a process that helps: %s\n", cop_err_text(err));
 	return err == COP_OK ? 0 : 1;
@@ -305,7 +305,7 @@ static int lead(worker *w, const cop_ranks *ranks)
 	bool failed = line.outcome == COP_WORKER_MEMORY || line.outcome == COP_WORKER_DATA;
 	bool apart = failed && !same_stage(w->said, "loading") && !same_stage(w->said, "reading") &&
 	             !same_stage(w->said, "writing");
-	return said && (ranks == NULL || (!apart && cop_tao_lend_end(ranks) == COP_OK)) ? 0 : 1;
+	return said && (ranks == NULL || (!apart && cop_lend_end(ranks) == COP_OK)) ? 0 : 1;
 }
 
 int cop_worker_main(int argc, char **argv, const cop_ranks *ranks)

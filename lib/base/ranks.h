@@ -3,7 +3,7 @@
  * All ranks do the same in the same order, but for tasks that are divided among them, largest first; what one works out
  * alone it gives to all the others, so that all go on with the same. How bytes travel is the caller's: lib knows no
  * network. NULL stands for one rank alone. Where ranks are led, only the first has the input, and the others wait for what it
- * fits (train/tao_lend.h). */
+ * fits (train/lend.h). */
 #ifndef COP_BASE_RANKS_H
 #define COP_BASE_RANKS_H
 

@@ -235,6 +235,13 @@ static cop_err wrap(cop_tree **tree, cop_refit_report *report, cop_trees **out)
 	return cop_trees_new(COP_TREES_MEAN, 1, tree, NULL, NULL, out);
 }
 
+static void note_tree(const cop_tree *tree, cop_refit_report *report)
+{
+	report->leaves += cop_tree_leaves(tree);
+	report->depth = report->depth > cop_tree_depth(tree) ? report->depth : cop_tree_depth(tree);
+	report->parameters += cop_tree_parameters(tree);
+}
+
 static cop_err grow_all(cop_refit_problem *p, stage *at, cop_refit_report *report, cop_trees **out)
 {
 	const size_t trees = p->settings->trees;
@@ -242,15 +249,12 @@ static cop_err grow_all(cop_refit_problem *p, stage *at, cop_refit_report *repor
 	cop_tree **tree = cop_mem_alloc(trees, sizeof *tree);
 	cop_err err = tree == NULL ? COP_ENOMEM : COP_OK;
 	while (count < trees && err == COP_OK && (count == 0 || !at->stopped)) {
-		err = p->kind->grow(p, count, &tree[count]);
-		if (err != COP_OK)
-			break;
-		report->leaves += cop_tree_leaves(tree[count]);
-		report->depth =
-		        report->depth > cop_tree_depth(tree[count]) ? report->depth : cop_tree_depth(tree[count]);
-		report->parameters += cop_tree_parameters(tree[count]);
-		count++;
-		(void)tell_stage(at, READING + (1.0 - READING) * (double)count / (double)trees, "growing");
+		size_t more;
+		err = p->kind->grow(p, count, &tree[count], &more);
+		for (size_t i = 0; i < more; i++, count++)
+			note_tree(tree[count], report);
+		if (err == COP_OK)
+			(void)tell_stage(at, READING + (1.0 - READING) * (double)count / (double)trees, "growing");
 	}
 	if (err == COP_OK)
 		err = cop_trees_new(COP_TREES_MEAN, count, tree, NULL, NULL, out);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "train/tao_lend.h"
+#include "train/lend.h"
 #include "train/tao_share.h"
 
 /* Bold sweeps that do not lower E before a careful one. */
@@ -336,7 +336,7 @@ cop_err cop_tao_fit(const cop_tao_settings *settings, const cop_sample *sample, 
 		return COP_EINVAL;
 	if (start == NULL && (settings->depth < 1 || settings->depth > COP_TAO_MAX_DEPTH))
 		return COP_EINVAL;
-	cop_err err = cop_tao_lend(cop_pool_ranks(pool), settings, sample, start, rng);
+	cop_err err = cop_lend_tao(cop_pool_ranks(pool), settings, sample, start, rng);
 	if (err == COP_OK)
 		err = cop_tao_state_init(&state, settings, sample, cop_pool_threads(pool));
 	if (err == COP_OK)

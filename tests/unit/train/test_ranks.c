@@ -6,7 +6,7 @@
 
 #include "train/cart.h"
 #include "train/forest_fit.h"
-#include "train/tao_lend.h"
+#include "train/lend.h"
 
 #define MOST 5
 
@@ -260,12 +260,12 @@ static void fit_led(member *m)
 	m->ranks.led = true;
 	if (m->ranks.rank == 0) {
 		m->err = fit_twice(p, &m->ranks, &m->made);
-		assert_int_equal(cop_tao_lend_end(&m->ranks), COP_OK);
+		assert_int_equal(cop_lend_end(&m->ranks), COP_OK);
 		return;
 	}
 	assert_int_equal(cop_pool_new(1, &pool), COP_OK);
 	cop_pool_set_ranks(pool, &m->ranks);
-	m->err = cop_tao_lend_help(pool);
+	m->err = cop_lend_help(pool);
 	cop_pool_free(pool);
 }
 
@@ -278,8 +278,7 @@ static void fit_cut(member *m)
 	m->ranks.led = true;
 	assert_int_equal(cop_pool_new(1, &pool), COP_OK);
 	cop_pool_set_ranks(pool, &m->ranks);
-	m->err =
-	        m->ranks.rank == 0 ? cop_tao_lend(&m->ranks, &p->set, &p->sample, NULL, &rng) : cop_tao_lend_help(pool);
+	m->err = m->ranks.rank == 0 ? cop_lend_tao(&m->ranks, &p->set, &p->sample, NULL, &rng) : cop_lend_help(pool);
 	cop_pool_free(pool);
 }
 
@@ -325,6 +324,79 @@ static void test_led_rank_refuses_what_is_cut(void **unused)
 	meet(&g, members, 2, fit_cut, &p);
 	assert_int_equal(members[1].err, COP_EFORMAT);
 	part(members, 2);
+	tao_end(&p);
+}
+
+/* ---- random trees ---- */
+
+static void make_random(const tao_problem *p, cop_random_trees_sample *sample, uint32_t *action, double *loss)
+{
+	for (size_t i = 0; i < p->sample.rows->n; i++) {
+		action[i] = (uint32_t)(i % 3);
+		loss[i] = p->sample.rows->x[i * p->sample.rows->d] > 0.0F ? 0.25 * (double)action[i] : 0.5;
+	}
+	*sample = (cop_random_trees_sample){ p->sample.rows, 3, action, loss };
+}
+
+/* All trees, in rounds. */
+static cop_err grow_random(const tao_problem *p, const cop_ranks *ranks, cop_bytes *made)
+{
+	static const cop_random_trees_settings set = { 7, 3, 5 };
+	uint32_t action[TAO_ROWS];
+	double loss[TAO_ROWS];
+	cop_tree *tree[MOST];
+	cop_random_trees_sample sample;
+	make_random(p, &sample, action, loss);
+	cop_err err = cop_lend_random_trees(ranks, &set, &sample);
+	for (size_t first = 0, count; err == COP_OK && first < set.trees; first += count) {
+		err = cop_random_trees_round(&set, &sample, ranks, first, tree, &count);
+		for (size_t i = 0; err == COP_OK && i < count; i++) {
+			cop_tree_save(tree[i], made);
+			cop_tree_free(tree[i]);
+		}
+	}
+	return err;
+}
+
+static void grow_random_together(member *m) { m->err = grow_random(m->problem, &m->ranks, &m->made); }
+
+static void grow_random_led(member *m)
+{
+	cop_pool *pool;
+	m->ranks.led = true;
+	if (m->ranks.rank == 0) {
+		m->err = grow_random(m->problem, &m->ranks, &m->made);
+		assert_int_equal(cop_lend_end(&m->ranks), COP_OK);
+		return;
+	}
+	assert_int_equal(cop_pool_new(1, &pool), COP_OK);
+	cop_pool_set_ranks(pool, &m->ranks);
+	m->err = cop_lend_help(pool);
+	cop_pool_free(pool);
+}
+
+static void test_random_trees_are_those_of_one_rank(void **unused)
+{
+	(void)unused;
+	tao_problem p;
+	cop_bytes alone;
+	tao_make(&p, COP_TAO_ZERO_ONE, TAO_ROWS, false, 4);
+	cop_bytes_init(&alone);
+	assert_int_equal(grow_random(&p, NULL, &alone), COP_OK);
+	assert_true(alone.length > 1000);
+	for (unsigned count = 1; count <= MOST; count++) {
+		group g = { 0 };
+		member members[MOST];
+		meet(&g, members, count, grow_random_together, &p);
+		assert_all_made(members, count, &alone);
+		part(members, count);
+		meet(&g, members, count, grow_random_led, &p);
+		assert_all_made(members, 1, &alone);
+		for (unsigned r = 0; r < count; r++)
+			assert_int_equal(members[r].err, COP_OK);
+		part(members, count);
+	}
+	cop_bytes_fini(&alone);
 	tao_end(&p);
 }
 
@@ -426,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_tree_of_every_loss_is_that_of_one_rank),
 		cmocka_unit_test(test_led_ranks_fit_what_the_first_has),
 		cmocka_unit_test(test_led_rank_refuses_what_is_cut),
+		cmocka_unit_test(test_random_trees_are_those_of_one_rank),
 		cmocka_unit_test(test_forest_of_every_kind_is_that_of_one_rank),
 		cmocka_unit_test(test_forest_whose_tree_fails_on_one_rank_fails_on_all),
 	};

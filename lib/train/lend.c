@@ -1,8 +1,10 @@
 /* All ranks give what they have, which of all but the first is nothing. An empty message is the end. */
-#include "train/tao_lend.h"
+#include "train/lend.h"
 
 #include "base/mem.h"
 #include "train/tao_share.h"
+
+enum { TAO, RANDOM_TREES }; /* what a message begins with */
 
 /* ---- what is sent ---- */
 
@@ -60,13 +62,16 @@ static cop_err give(const cop_ranks *ranks, const cop_bytes *mine)
 	return err;
 }
 
-cop_err cop_tao_lend(const cop_ranks *ranks, const cop_tao_settings *settings, const cop_sample *sample,
+static bool lends(const cop_ranks *ranks) { return ranks != NULL && ranks->led && ranks->rank == 0; }
+
+cop_err cop_lend_tao(const cop_ranks *ranks, const cop_tao_settings *settings, const cop_sample *sample,
         const cop_tree *start, const cop_rng *rng)
 {
 	cop_bytes bytes;
-	if (ranks == NULL || !ranks->led || ranks->rank > 0)
+	if (!lends(ranks))
 		return COP_OK;
 	cop_bytes_init(&bytes);
+	cop_bytes_put_u8(&bytes, TAO);
 	put_settings(settings, &bytes);
 	cop_bytes_put_u8(&bytes, rng != NULL); /* what has a start may have none */
 	if (rng != NULL)
@@ -78,7 +83,27 @@ cop_err cop_tao_lend(const cop_ranks *ranks, const cop_tao_settings *settings, c
 	return err;
 }
 
-cop_err cop_tao_lend_end(const cop_ranks *ranks)
+cop_err cop_lend_random_trees(
+        const cop_ranks *ranks, const cop_random_trees_settings *set, const cop_random_trees_sample *sample)
+{
+	cop_bytes bytes;
+	if (!lends(ranks))
+		return COP_OK;
+	cop_bytes_init(&bytes);
+	cop_bytes_put_u8(&bytes, RANDOM_TREES);
+	cop_bytes_put_u64(&bytes, set->trees);
+	cop_bytes_put_u64(&bytes, set->least);
+	cop_bytes_put_u64(&bytes, set->seed);
+	put_rows(sample->rows, sample->rows->n, &bytes);
+	cop_bytes_put_u64(&bytes, sample->outputs);
+	cop_tao_share_put_array(&bytes, sample->action, sample->rows->n, sizeof *sample->action);
+	cop_tao_share_put_array(&bytes, sample->loss, sample->rows->n, sizeof *sample->loss);
+	cop_err err = give(ranks, &bytes);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+cop_err cop_lend_end(const cop_ranks *ranks)
 {
 	cop_bytes nothing;
 	cop_bytes_init(&nothing);
@@ -165,13 +190,11 @@ static void lent_fini(lent *l)
 	cop_tree_free(l->start);
 }
 
-static cop_err fit_lent(cop_pool *pool, const cop_bytes *message)
+static cop_err fit_tao(cop_pool *pool, cop_cursor *cursor)
 {
 	lent l = { .start = NULL };
 	cop_tree *tree = NULL;
-	cop_cursor cursor;
-	cop_cursor_init(&cursor, message->data, message->length);
-	cop_err err = take(&l, &cursor);
+	cop_err err = take(&l, cursor);
 	if (err == COP_OK)
 		err = cop_tao_fit(&l.set, &l.sample, l.start, pool, &l.rng, NULL, NULL, &tree);
 	cop_tree_free(tree);
@@ -179,7 +202,54 @@ static cop_err fit_lent(cop_pool *pool, const cop_bytes *message)
 	return err;
 }
 
-cop_err cop_tao_lend_help(cop_pool *pool)
+static cop_err grow_lent(
+        const cop_random_trees_settings *set, const cop_random_trees_sample *sample, const cop_ranks *ranks)
+{
+	cop_tree **tree = cop_mem_alloc(ranks->count, sizeof *tree);
+	cop_err err = tree == NULL ? COP_ENOMEM : COP_OK;
+	for (size_t first = 0, count = 0; err == COP_OK && first < set->trees; first += count) {
+		err = cop_random_trees_round(set, sample, ranks, first, tree, &count);
+		for (size_t i = 0; err == COP_OK && i < count; i++)
+			cop_tree_free(tree[i]);
+	}
+	cop_mem_free(tree);
+	return err;
+}
+
+static cop_err fit_random_trees(cop_pool *pool, cop_cursor *cursor)
+{
+	lent l = { .start = NULL };
+	size_t actions, losses;
+	cop_random_trees_settings set;
+	set.trees = (size_t)cop_cursor_u64(cursor);
+	set.least = (size_t)cop_cursor_u64(cursor);
+	set.seed = cop_cursor_u64(cursor);
+	take_rows(cursor, &l.rows);
+	size_t outputs = (size_t)cop_cursor_u64(cursor);
+	l.label = cop_tao_share_take_array(cursor, &actions, sizeof *l.label);
+	double *loss = cop_tao_share_take_array(cursor, &losses, sizeof *loss);
+	cop_err err = cursor->err;
+	if (err == COP_OK && (l.label == NULL || loss == NULL || actions != l.rows.n || losses != l.rows.n))
+		err = COP_EFORMAT;
+	const cop_random_trees_sample sample = { &l.rows, outputs, l.label, loss };
+	if (err == COP_OK)
+		err = grow_lent(&set, &sample, cop_pool_ranks(pool));
+	cop_mem_free(loss);
+	lent_fini(&l);
+	return err;
+}
+
+static cop_err fit_lent(cop_pool *pool, const cop_bytes *message)
+{
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, message->data, message->length);
+	uint8_t kind = cop_cursor_u8(&cursor);
+	return kind == TAO            ? fit_tao(pool, &cursor)
+	       : kind == RANDOM_TREES ? fit_random_trees(pool, &cursor)
+	                              : COP_EFORMAT;
+}
+
+cop_err cop_lend_help(cop_pool *pool)
 {
 	const cop_ranks *ranks = cop_pool_ranks(pool);
 	cop_bytes nothing, message;
