@@ -9,7 +9,7 @@ import msgpack
 
 MARK, DECISION, FEEDBACK, EXPIRY, ACTIVATION, CONFIG, PROMOTION, UNHEARD, FORGOTTEN = range(9)
 TYPES = {1: "decision", 2: "feedback", 3: "expiry", 4: "activation", 5: "config", 6: "promotion", 7: "unheard",
-         8: "forgotten", 9: "position"}
+         8: "forgotten", 9: "position", 10: "merge"}
 POLYNOMIAL = 0x82F63B78  # Castagnoli, bits reversed
 HEAD = 20  # bytes of a record beside its body
 

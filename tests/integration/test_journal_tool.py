@@ -578,9 +578,9 @@ def test_dump_of_a_malformed_body_tells_it_and_goes_on(body, tmp_path):
 
 def test_dump_of_what_a_later_version_may_add(tmp_path):
     odd = msgpack.packb({"m": "m", "new": {"k": [1, b"\x01"]}, 5: None, "x": b"12345", "e": "text"}, use_bin_type=True)
-    j.segment(tmp_path, 1, [(10, j.body(t=NOON, m="m")), (255, b"\x80")])
-    assert dump(tmp_path) == [{"sequence": 1, "type": 10, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
-    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "10"]
+    j.segment(tmp_path, 1, [(99, j.body(t=NOON, m="m")), (255, b"\x80")])
+    assert dump(tmp_path) == [{"sequence": 1, "type": 99, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
+    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "99"]
     j.segment(tmp_path, 1, [(j.DECISION, odd)])
     (line,) = dump(tmp_path)
     assert line.pop("sequence") == 1 and line.pop("type") == "decision"

@@ -109,9 +109,9 @@ def test_contradictions_are_refused_by_check_and_reload(daemon, options, told):
     (["--least-propensity", "2"], "--least-propensity: '2' given, expected a number from 0 to 1"),
     (["--share-min", "0=0.2,0=0.3"], "--share-min: '0=0.3' given, expected ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once"),
     (["--share-max", "x"], "--share-max: 'x' given, expected ARM=SHARE"),
-    (["--least-propensity", "0.1", "--learner", "value"], "--least-propensity goes with --learner ensemble, dgt or rank"),
-    (["--share-min", "0=0.1", "--learner", "rank"], "--share-min goes with --learner ensemble or dgt"),
-    (["--share-max", "0=0.1", "--learner", "value"], "--share-max goes with --learner ensemble or dgt"),
+    (["--least-propensity", "0.1", "--learner", "value"], "--least-propensity goes with --learner ensemble, dgt, rank or ridge"),
+    (["--share-min", "0=0.1", "--learner", "rank"], "--share-min goes with --learner ensemble, dgt or ridge"),
+    (["--share-max", "0=0.1", "--learner", "value"], "--share-max goes with --learner ensemble, dgt or ridge"),
 ])
 def test_wrong_options_of_commands_say_what_was_expected(args, complaint):
     done = subprocess.run([program("COPPICE"), "simulate", "--data", "x.csv", *args], capture_output=True, text=True,

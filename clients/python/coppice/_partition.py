@@ -1,15 +1,19 @@
 """Which instance of a partition a key belongs to, by the hash that docs/reference/merging.md states."""
 
+from typing import Tuple
+
+from ._messages import Id
+
 _WORD = (1 << 64) - 1
 _KEY = int.from_bytes(b"coppice", "little")
 
 
-def _fold(a, b):
+def _fold(a: int, b: int) -> int:
     product = (a & _WORD) * (b & _WORD)
     return (product ^ (product >> 64)) & _WORD
 
 
-def _encode(key):
+def _encode(key: Id) -> Tuple[int, bytes]:
     """Kind and bytes of a key: a string, bytes or an integer."""
     if isinstance(key, str):
         return 1, key.encode()
@@ -20,7 +24,7 @@ def _encode(key):
     raise TypeError(f"a key is a str, bytes or int, not {type(key).__name__}")
 
 
-def part_of(key, of):
+def part_of(key: Id, of: int) -> int:
     """The number, from 0, of the instance among `of` that owns the key: the unit of an event where it has one, else
     its id. A string of digits is another key than the integer."""
     kind, data = _encode(key)
