@@ -17,7 +17,7 @@ static cop_err reload(void *context)
 }
 
 /* The file with the changes over it; both are the caller's, also after an error. */
-static cop_err read(
+static cop_err read_change(
         cop_server *server, cop_replica_text text, cop_live_changes *live, cop_config **next, char *why, size_t room)
 {
 	cop_diag diag = { 0 };
@@ -37,7 +37,7 @@ static bool fits(void *context, cop_replica_text text, const cop_replica_text *s
 {
 	cop_live_changes live = { 0 };
 	cop_config *next;
-	bool fit = read(context, text, &live, &next, why, room) == COP_OK &&
+	bool fit = read_change(context, text, &live, &next, why, room) == COP_OK &&
 	           cop_replica_models_fit(next, set->text, set->length, why, room);
 	cop_config_free(next);
 	cop_live_free(&live);
@@ -70,7 +70,7 @@ static cop_err change(void *context, cop_replica_text text, bool serves, char *w
 	cop_live_changes live = { 0 };
 	cop_config *next;
 	cop_diag diag = { 0 };
-	cop_err err = read(server, text, &live, &next, why, room);
+	cop_err err = read_change(server, text, &live, &next, why, room);
 	if (err == COP_OK) {
 		err = serves ? serve(server, next, &live, &diag)
 		             : cop_live_write(server->config->state_dir, &live, &diag);
