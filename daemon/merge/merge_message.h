@@ -7,7 +7,7 @@
 #define COP_DAEMON_MERGE_MERGE_MESSAGE_H
 
 #include "base/bytes.h"
-#include "wire/wire_code.h"
+#include "wire/wire_table.h"
 
 #define COP_MERGE_VERSION 1 /* of this protocol */
 
@@ -19,10 +19,7 @@ typedef enum cop_merge_kind {
 	COP_MERGE_KINDS
 } cop_merge_kind;
 
-typedef struct cop_merge_text {
-	const char *text; /* borrowed, not terminated; NULL: "" */
-	size_t length;
-} cop_merge_text;
+typedef cop_wire_table_text cop_merge_text;
 
 typedef struct cop_merge_message {
 	cop_merge_kind kind;

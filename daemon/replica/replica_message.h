@@ -7,7 +7,7 @@
 #define COP_DAEMON_REPLICA_REPLICA_MESSAGE_H
 
 #include "base/bytes.h"
-#include "wire/wire_code.h"
+#include "wire/wire_table.h"
 
 #define COP_REPLICA_VERSION 1 /* of this protocol */
 
@@ -27,10 +27,7 @@ typedef enum cop_replica_kind {
 	COP_REPLICA_KINDS
 } cop_replica_kind;
 
-typedef struct cop_replica_text {
-	const char *text; /* borrowed, not terminated */
-	size_t length;
-} cop_replica_text;
+typedef cop_wire_table_text cop_replica_text;
 
 typedef struct cop_replica_message {
 	cop_replica_kind kind;
