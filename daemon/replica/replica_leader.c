@@ -454,14 +454,15 @@ static void stream(cop_replica_leader *l, cop_replica_peer *peer)
 static void compare(cop_replica_leader *l)
 {
 	uint32_t every = l->durable->config->replica_compare;
-	if (l->log.next - 1 < l->state_next || l->log.next != cop_journaler_next(l->durable->journal))
+	if (l->log.next - 1 < l->state_next || l->log.next != cop_journaler_next(l->durable->journal) ||
+	        cop_replica_log_first(&l->log) == l->log.next)
 		return;
-	l->state_next = l->log.next - 1 + every;
 	bool any = false;
 	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++)
 		any |= l->peer[i].there && l->peer[i].stage == COP_REPLICA_STREAMING;
-	if (!any)
+	if (!any) /* still due: the first that comes is compared */
 		return;
+	l->state_next = l->log.next - 1 + every;
 	cop_bytes_clear(&l->body);
 	cop_replica_state_put(&l->durable->models, &l->work, &l->body);
 	if (l->body.err == COP_OK)

@@ -3,6 +3,7 @@
 import re
 import signal
 
+import pytest
 import zmq
 from conftest import free_port, grow, model, section, wait_for
 from test_refit import context, ended, refit_model, teach
@@ -207,10 +208,16 @@ def test_follower_that_is_behind_memory_reads_files_under_load(daemon):
     assert state_of(leader)["far_records"] >= 5000
 
 
-def test_diverged_follower_stops_and_names_the_part(daemon):
+@pytest.mark.parametrize("joins", ["before", "after"])
+def test_diverged_follower_stops_and_names_the_part(daemon, joins):
     leader = instance(daemon, "a", compare=10).start()
-    follower = instance(daemon, "b", of=[leader], models=model(seed=2)).start()
+    follower = instance(daemon, "b", of=[leader], models=model(seed=2))
+    if joins == "before":
+        follower.start()
+        leader.logged("event=replica_joined")
     grow(leader.client())
+    if joins == "after":
+        follower.launch()
     follower.logged("event=replica_diverged")
     status = state_of(follower)
     assert status["state"] == "stopped" and re.match(r"m/\S+ differs from the leader's behind record \d+", status["reason"])
