@@ -366,10 +366,15 @@ void cop_learner_explain_decided(cop_learner *learner, const cop_row *x, const c
 	learner->followed = false;
 }
 
+const cop_refit *cop_learner_refitted(const cop_learner *learner)
+{
+	return learner->class->refitted != NULL ? learner->class->refitted(learner) : NULL;
+}
+
 /* What an explanation of the learner may hold. */
 static void paths(const cop_learner *learner, size_t *trees, size_t *nodes)
 {
-	const cop_refit *refit = learner->class->refitted != NULL ? learner->class->refitted(learner) : NULL;
+	const cop_refit *refit = cop_learner_refitted(learner);
 	size_t more = 0, deeper = 0;
 	if (refit != NULL)
 		cop_refit_paths(refit, &more, &deeper);
@@ -447,6 +452,10 @@ size_t cop_learner_hashed(const cop_learner *learner, size_t feature, size_t can
 
 cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
 {
+	if (learner->class->refit == NULL) {
+		cop_diag_message(diag, "learner %s has no trees to replace", learner->settings.learner);
+		return COP_ESHAPE;
+	}
 	cop_err err = learner->class->refit(learner, trees, diag);
 	if (err == COP_OK)
 		learner->rev++;
@@ -458,7 +467,7 @@ cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag
 size_t cop_learner_predictions(const cop_learner *learner)
 {
 	size_t own = learner->class->predictions;
-	return own != 0 && learner->class->refitted(learner) != NULL ? own + 1 : own;
+	return own != 0 && cop_learner_refitted(learner) != NULL ? own + 1 : own;
 }
 
 double cop_learner_combine(const cop_learner *learner, const cop_decision *decision)
@@ -540,13 +549,22 @@ cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor)
 	return err;
 }
 
-void cop_learner_outliers(const cop_learner *learner, cop_outliers *out) { learner->class->outliers(learner, out); }
+void cop_learner_outliers(const cop_learner *learner, cop_outliers *out)
+{
+	*out = (cop_outliers){ 0 };
+	if (learner->class->outliers != NULL)
+		learner->class->outliers(learner, out);
+}
 
-size_t cop_learner_trees(const cop_learner *learner) { return learner->class->trees(learner); }
+size_t cop_learner_trees(const cop_learner *learner)
+{
+	return learner->class->trees != NULL ? learner->class->trees(learner) : 0;
+}
 
 cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
 {
-	return learner->class->tree(learner, m, out);
+	*out = NULL;
+	return learner->class->tree != NULL ? learner->class->tree(learner, m, out) : COP_ENOTFOUND;
 }
 
 size_t cop_learner_grown(const cop_learner *learner)

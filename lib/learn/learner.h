@@ -161,7 +161,7 @@ typedef struct cop_learner_class {
 	        size_t skip, size_t pair[2]);
 	size_t (*hashed)(const cop_learner *learner, size_t feature, size_t candidate_feature);
 	size_t (*anatomy)(const cop_learner *learner, cop_anatomy_part *parts);
-	void (*outliers)(const cop_learner *learner, cop_outliers *out);
+	void (*outliers)(const cop_learner *learner, cop_outliers *out); /* NULL: it counts none */
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
 	/* As cop_learner_grown and cop_learner_hold; both NULL: its size is that of its settings. */
@@ -174,11 +174,12 @@ typedef struct cop_learner_class {
 	double (*combine)(const cop_learner *learner, const cop_decision *decision);
 	/* Trees and nodes of an explanation, where they are not those of its trees and refit. NULL: they are. */
 	void (*paths)(const cop_learner *learner, size_t *trees, size_t *nodes);
+	/* The trees that are its own; NULL: it has none. */
 	size_t (*trees)(const cop_learner *learner);
 	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
+	/* Takes a refit's trees in; NULL: it cannot. And what it took in; NULL: nothing, or its own trees were replaced. */
 	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
-	const struct cop_refit *(*refitted)(
-	        const cop_learner *learner); /* NULL: none, or its trees became the model's */
+	const struct cop_refit *(*refitted)(const cop_learner *learner);
 	/* Its sums, of a learner that is nothing but sums and how it explores; changed: they are not what they were. NULL:
 	 * models of several instances cannot be merged, since `apart` does not add up. */
 	struct cop_sums *(*sums)(cop_learner *learner, bool changed);
@@ -310,6 +311,8 @@ void cop_learner_outliers(const cop_learner *learner, cop_outliers *out);
  * COP_ESHAPE: the learner cannot take such trees in, *diag says why. COP_EINVAL, COP_ENONFINITE (splits that floats
  * cannot hold), COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
+/* What it took in; NULL: nothing, or its own trees were replaced. */
+const struct cop_refit *cop_learner_refitted(const cop_learner *learner);
 /* Predictions of a decision that learning wants back: at least the class's. */
 size_t cop_learner_predictions(const cop_learner *learner);
 /* The loss in [0, 1] that the predictions of a decision add up to, as the learner weighs them now; NaN: some are not

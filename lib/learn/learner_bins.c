@@ -192,26 +192,6 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	return err == COP_OK ? cop_bins_load(v->bins, cursor) : err;
 }
 
-static size_t trees(const cop_learner *learner)
-{
-	(void)learner;
-	return 0;
-}
-
-static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
-{
-	(void)learner;
-	(void)m;
-	*out = NULL;
-	return COP_ENOTFOUND;
-}
-
-static const struct cop_refit *refitted(const cop_learner *learner)
-{
-	(void)learner;
-	return NULL;
-}
-
 static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *diag)
 {
 	(void)learner;
@@ -243,8 +223,5 @@ const cop_learner_class cop_learner_bins = {
 	.outliers = outliers,
 	.save = save,
 	.load = load,
-	.trees = trees,
-	.tree = tree,
 	.refit = refit,
-	.refitted = refitted,
 };

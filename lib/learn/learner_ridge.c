@@ -347,34 +347,6 @@ static void inherit(cop_learner *learner, cop_learner *from)
 	spoil(m);
 }
 
-static size_t trees(const cop_learner *learner)
-{
-	(void)learner;
-	return 0;
-}
-
-static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
-{
-	(void)learner;
-	(void)m;
-	*out = NULL;
-	return COP_ENOTFOUND;
-}
-
-static const struct cop_refit *refitted(const cop_learner *learner)
-{
-	(void)learner;
-	return NULL;
-}
-
-static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *diag)
-{
-	(void)learner;
-	(void)given;
-	cop_diag_message(diag, "learner ridge has no trees to replace");
-	return COP_ESHAPE;
-}
-
 static cop_sums *sums(cop_learner *learner, bool changed)
 {
 	ridge *m = (ridge *)learner;
@@ -406,9 +378,5 @@ const cop_learner_class cop_learner_ridge = {
 	.load = load,
 	.make_room = make_room,
 	.inherit = inherit,
-	.trees = trees,
-	.tree = tree,
-	.refit = refit,
-	.refitted = refitted,
 	.sums = sums,
 };

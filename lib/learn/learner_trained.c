@@ -236,34 +236,6 @@ static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
 	return 1;
 }
 
-static void outliers(const cop_learner *learner, cop_outliers *out)
-{
-	(void)learner;
-	*out = (cop_outliers){ 0 };
-}
-
-static size_t trees(const cop_learner *learner)
-{
-	(void)learner;
-	return 0;
-}
-
-static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
-{
-	(void)learner;
-	(void)m;
-	*out = NULL;
-	return COP_ENOTFOUND;
-}
-
-static cop_err refit(cop_learner *learner, const cop_trees *fitted, cop_diag *diag)
-{
-	(void)learner;
-	(void)fitted;
-	cop_diag_message(diag, "a trained model does not change; expected a learner that learns");
-	return COP_ESHAPE;
-}
-
 /* ---- state ---- */
 
 void cop_learner_trained_put(const cop_encoder *encoder, const cop_trees *fitted, cop_bytes *bytes)
@@ -358,8 +330,7 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 #define EITHER                                                                                                         \
 	.fixed = true, .max_height = COP_LEARNER_MAX_HEIGHT, .footprint = footprint, .create = create,                 \
 	.destroy = destroy, .learn = learn, .observe = observe, .advance = advance, .explain = explain,                \
-	.paths = paths, .anatomy = anatomy, .outliers = outliers, .save = save, .load = load, .trees = trees,          \
-	.tree = tree, .refit = refit
+	.paths = paths, .anatomy = anatomy, .save = save, .load = load
 
 const cop_learner_class cop_learner_trained = {
 	EITHER,

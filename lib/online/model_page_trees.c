@@ -175,7 +175,7 @@ static cop_err turn_round(const cop_tree *tree, cop_tree **out)
 static cop_err draw_refit(drawer *w, const cop_anatomy_part *part)
 {
 	const cop_trees *trees =
-	        part->fitted != NULL ? part->fitted : cop_refit_trees(w->learner->class->refitted(w->learner));
+	        part->fitted != NULL ? part->fitted : cop_refit_trees(cop_learner_refitted(w->learner));
 	cop_err err = trees == NULL ? COP_OK : know_features(w, cop_trees_features(trees));
 	for (size_t m = 0; trees != NULL && m < cop_trees_count(trees) && m < OF_EACH && err == COP_OK; m++) {
 		cop_tree *turned = NULL;
