@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/durable/healing.h"
 #include "daemon/models/model_parked.h"
+#include "daemon/models/unheard_forget.h"
 #include "online/model_record.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_segment.h"
@@ -188,6 +189,18 @@ static bool next_heard(cop_forgetting *f, cop_journal_record *record)
 	return true;
 }
 
+/* Their contexts that nobody hears yet are not decided any more. */
+static cop_err drop_contexts(cop_forgetting *f, cop_model_slot *slot)
+{
+	size_t gone;
+	const char *model = f->order.model;
+	if (model[0] != '\0' && strcmp(model, slot->name) != 0)
+		return COP_OK;
+	cop_err err = cop_unheard_forget(&slot->unheard, &f->order.whom, f->order.by_id, &gone);
+	f->report.contexts += gone;
+	return err;
+}
+
 /* Their decisions that wait in this model end, and nobody hears of their ids again. */
 static cop_err end_waiting(cop_forgetting *f, cop_model_slot *slot)
 {
@@ -212,8 +225,11 @@ static cop_err end_waiting(cop_forgetting *f, cop_model_slot *slot)
 static cop_err end_all_waiting(cop_forgetting *f)
 {
 	cop_err err = COP_OK;
-	for (size_t i = 0; i < f->durable->models.count && err == COP_OK; i++)
-		err = end_waiting(f, f->durable->models.items[i]);
+	for (size_t i = 0; i < f->durable->models.count && err == COP_OK; i++) {
+		err = drop_contexts(f, f->durable->models.items[i]);
+		if (err == COP_OK)
+			err = end_waiting(f, f->durable->models.items[i]);
+	}
 	return err;
 }
 
@@ -450,10 +466,10 @@ static void tell(const cop_forgetting *f)
 {
 	const cop_forgetting_report *r = &f->last;
 	cop_log_line(f->durable->log, COP_LOG_NOTICE, "forgotten",
-	        "order=%" PRIu64 " models=%zu records=%" PRIu64 " waiting=%" PRIu64 " segments=%" PRIu64
-	        " checkpoints=%" PRIu64 " relearned=%s seconds=%.3f",
-	        r->order, r->models, r->records, r->waiting, r->segments, r->checkpoints, r->relearned ? "yes" : r->why,
-	        r->seconds);
+	        "order=%" PRIu64 " models=%zu records=%" PRIu64 " waiting=%" PRIu64 " contexts=%" PRIu64
+	        " segments=%" PRIu64 " checkpoints=%" PRIu64 " relearned=%s seconds=%.3f",
+	        r->order, r->models, r->records, r->waiting, r->contexts, r->segments, r->checkpoints,
+	        r->relearned ? "yes" : r->why, r->seconds);
 	if (r->parked > 0)
 		cop_log_line(f->durable->log, COP_LOG_WARNING, "forget_parked",
 		        "models=%" PRIu64

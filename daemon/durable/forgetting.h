@@ -44,11 +44,12 @@ typedef struct cop_forgetting_report {
 	uint64_t order; /* its number; 0: none was carried out yet */
 	size_t models;  /* in which there was something; of the first COP_FORGETTING_MODELS there is more: */
 	cop_forget_model of[COP_FORGETTING_MODELS];
-	uint64_t waiting; /* decisions that waited, and were ended */
-	bool relearned;   /* the models were learned again; false: there was nothing, or see why */
-	const char *why;  /* why they were not: "nothing", "journal", "start", "gap", "records"; NULL: they were */
-	uint64_t from;    /* record that learning began with */
-	uint64_t records; /* erased, or with less in them */
+	uint64_t waiting;  /* decisions that waited, and were ended */
+	uint64_t contexts; /* that waited for a subscriber, and were dropped */
+	bool relearned;    /* the models were learned again; false: there was nothing, or see why */
+	const char *why;   /* why they were not: "nothing", "journal", "start", "gap", "records"; NULL: they were */
+	uint64_t from;     /* record that learning began with */
+	uint64_t records;  /* erased, or with less in them */
 	uint64_t segments, checkpoints;
 	uint64_t parked; /* models that are not served and had something: what they learned stays */
 	double seconds;

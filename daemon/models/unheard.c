@@ -7,22 +7,29 @@
 
 const char *cop_unheard_reason_text(cop_unheard_reason reason)
 {
-	static const char *const texts[COP_UNHEARD_REASONS] = { "count", "bytes", "age" };
+	static const char *const texts[COP_UNHEARD_REASONS] = { "count", "bytes", "age", "forgotten" };
 	return texts[reason];
 }
 
 static size_t size_of(size_t length) { return sizeof(cop_unheard_body) + length; }
 
+void cop_unheard_remove(cop_unheard *queue, cop_unheard_body *before, cop_unheard_body *body)
+{
+	if (before != NULL)
+		before->younger = body->younger;
+	else
+		queue->oldest = body->younger;
+	if (queue->youngest == body)
+		queue->youngest = before;
+	queue->contexts -= body->contexts;
+	queue->bytes -= size_of(body->length);
+}
+
 cop_unheard_body *cop_unheard_take(cop_unheard *queue)
 {
 	cop_unheard_body *body = queue->oldest;
-	if (body == NULL)
-		return NULL;
-	queue->oldest = body->younger;
-	if (queue->oldest == NULL)
-		queue->youngest = NULL;
-	queue->contexts -= body->contexts;
-	queue->bytes -= size_of(body->length);
+	if (body != NULL)
+		cop_unheard_remove(queue, NULL, body);
 	return body;
 }
 

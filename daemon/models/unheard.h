@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 typedef enum cop_unheard_reason {
-	COP_UNHEARD_COUNT, /* more contexts than may wait */
-	COP_UNHEARD_BYTES, /* more bytes, or no memory */
-	COP_UNHEARD_AGE,   /* waited too long */
+	COP_UNHEARD_COUNT,     /* more contexts than may wait */
+	COP_UNHEARD_BYTES,     /* more bytes, or no memory */
+	COP_UNHEARD_AGE,       /* waited too long */
+	COP_UNHEARD_FORGOTTEN, /* of somebody who was forgotten */
 	COP_UNHEARD_REASONS
 } cop_unheard_reason;
 
@@ -59,6 +60,8 @@ bool cop_unheard_has_room(const cop_unheard *queue, const cop_unheard_limits *li
 void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const cop_unheard_item *item);
 /* Drops what has waited for longer than limits->age. */
 void cop_unheard_drop_old(cop_unheard *queue, const cop_unheard_limits *limits, double now);
+/* Takes a body out; before: the one that is older by one place, NULL: it is the oldest. The caller's then. */
+void cop_unheard_remove(cop_unheard *queue, cop_unheard_body *before, cop_unheard_body *body);
 /* Takes the oldest out, NULL when none waits. Caller frees with cop_mem_free. */
 cop_unheard_body *cop_unheard_take(cop_unheard *queue) __attribute__((warn_unused_result));
 

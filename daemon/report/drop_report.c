@@ -28,7 +28,7 @@ static void count_unheard(const cop_serving *serving, cop_drop_report *is)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
 		const cop_model_slot *slot = serving->durable->models.items[i];
-		for (size_t k = 0; k < COP_UNHEARD_REASONS; k++)
+		for (size_t k = 0; k < COP_UNHEARD_FORGOTTEN; k++)
 			is->unheard += slot->unheard.dropped[k];
 		is->decisions += slot->unheard_decisions;
 	}

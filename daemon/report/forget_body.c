@@ -20,6 +20,7 @@ static void put_report(const cop_forgetting_report *r, cop_bytes *out)
 	}
 	cop_wire_put_key_unsigned(out, "records", r->records);
 	cop_wire_put_key_unsigned(out, "waiting", r->waiting);
+	cop_wire_put_key_unsigned(out, "contexts", r->contexts);
 	cop_wire_put_key_unsigned(out, "segments", r->segments);
 	cop_wire_put_key_unsigned(out, "checkpoints", r->checkpoints);
 	cop_wire_put_key_bool(out, "relearned", r->relearned);

@@ -29,7 +29,8 @@ def ids_of(socket, count):
     return ids
 
 
-NOTHING = {"waiting": 0, "waiting_bytes": 0, "dropped_count": 0, "dropped_bytes": 0, "dropped_age": 0, "decisions": 0}
+NOTHING = {"waiting": 0, "waiting_bytes": 0, "dropped_count": 0, "dropped_bytes": 0, "dropped_age": 0,
+           "dropped_forgotten": 0, "decisions": 0}
 
 
 def test_contexts_wait_for_a_subscriber_and_are_decided_in_order(daemon):

@@ -1,6 +1,5 @@
 /* coppice ctl: one request to a running daemon, its reply printed. */
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stream.h"
-#include "ctl_text.h"
 #include "ctl_forget.h"
+#include "ctl_id.h"
+#include "ctl_text.h"
 #include "clients/c/client.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
@@ -92,6 +92,7 @@ static const char usage_text[] =
         "                  after S seconds (default 10)\n"
         "  --string        ID or UNIT is a string even when it is an integer (17, -3; 017\n"
         "                  is one)\n"
+        "  --binary        ID or UNIT was sent as binary: its bytes in hexadecimal digits\n"
         "  --json          the answer as JSON on one line\n";
 
 typedef struct options {
@@ -100,7 +101,7 @@ typedef struct options {
 	double timeout;
 	const char *x;
 	const char *loss;
-	bool string;
+	cop_ctl_id_rule rule;
 	bool off;
 	bool fresh;
 	bool by_id;
@@ -202,39 +203,10 @@ static cop_err put_x(const options *o, cop_bytes *body, cop_diag *diag)
 	return err;
 }
 
-static bool is_all_digits(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
-
-/* An id's integer, written without leading zeros. */
-static bool is_integer(const char *text)
-{
-	const char *digits = text + (text[0] == '-');
-	if (!is_all_digits(digits) || (digits[0] == '0' && strcmp(text, "0") != 0))
-		return false;
-	errno = 0;
-	if (text[0] == '-')
-		(void)strtoll(text, NULL, 10);
-	else
-		(void)strtoull(text, NULL, 10);
-	return errno == 0;
-}
-
-/* An integer is sent as one, unless --string was given. */
-static cop_err read_id(const options *o, const char *text, cop_event_id *id, cop_diag *diag)
-{
-	bool whole = !o->string && is_integer(text);
-	if (whole && text[0] == '-')
-		cop_event_id_from_signed(id, strtoll(text, NULL, 10));
-	else if (whole)
-		cop_event_id_from_unsigned(id, strtoull(text, NULL, 10));
-	else if (!cop_event_id_from_bytes(id, COP_EVENT_ID_STRING, text, strlen(text)))
-		return bad("ID", "expected 1 to 64 bytes", diag);
-	return COP_OK;
-}
-
 static cop_err put_id(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	cop_event_id id;
-	cop_err err = read_id(o, o->id, &id, diag);
+	cop_err err = cop_ctl_id_read(&o->rule, "ID", o->id, &id, diag);
 	if (err != COP_OK)
 		return err;
 	cop_wire_put_text(body, "id");
@@ -406,7 +378,8 @@ static const cop_option rows[] = {
 	{ "timeout", COP_OPTION_NUMBER, OF(timeout), .low = 0.001, .high = 86400.0 },
 	{ "x", COP_OPTION_TEXT, OF(x) },
 	{ "loss", COP_OPTION_TEXT, OF(loss) },
-	{ "string", COP_OPTION_FLAG, OF(string) },
+	{ "string", COP_OPTION_FLAG, OF(rule.string) },
+	{ "binary", COP_OPTION_FLAG, OF(rule.binary) },
 	{ "off", COP_OPTION_FLAG, OF(off) },
 	{ "fresh", COP_OPTION_FLAG, OF(fresh) },
 	{ "id", COP_OPTION_FLAG, OF(by_id) },
@@ -434,7 +407,7 @@ static int read_arguments(int argc, char **argv, options *o)
 	bool only_words = false;
 	optind = 1;
 	while (optind < argc && status == COP_OPTIONS_READ) {
-		bool is_word = only_words || (argv[optind][0] == '-' && is_all_digits(argv[optind] + 1));
+		bool is_word = only_words || (argv[optind][0] == '-' && cop_ctl_id_is_digits(argv[optind] + 1));
 		int before = optind;
 		if (!is_word)
 			status = cop_options_next(&table, argc, argv);
@@ -486,6 +459,8 @@ static bool check(options *o, int arguments)
 	const char *expected = NULL;
 	if ((o->keys.own == NULL) != (o->keys.server == NULL))
 		return usage_error("--key and --server-key go together");
+	if (o->rule.string && o->rule.binary)
+		return usage_error("expected one of --string and --binary");
 	if (o->off && !is_verb(o, "freeze"))
 		return usage_error("--off goes with freeze");
 	if ((o->by_id || o->no_wait) && !is_verb(o, "forget"))
@@ -500,7 +475,7 @@ static bool check(options *o, int arguments)
 		const struct form *f = &forms[i];
 		if (!is_verb(o, f->verb))
 			continue;
-		bool id = o->id == NULL || !f->numbered || is_all_digits(o->id);
+		bool id = o->id == NULL || !f->numbered || cop_ctl_id_is_digits(o->id);
 		if (o->endpoint == NULL)
 			o->endpoint = f->admin ? ADMIN : REQUESTS;
 		if (arguments >= f->least && arguments <= f->most && given == f->options && id)
@@ -530,7 +505,7 @@ static cop_err forget(const options *o, cop_diag *diag)
 		.wait = !o->no_wait,
 		.json = o->json,
 	};
-	cop_err err = read_id(o, o->words[1], &request.whom, diag);
+	cop_err err = cop_ctl_id_read(&o->rule, o->by_id ? "ID" : "UNIT", o->words[1], &request.whom, diag);
 	return err == COP_OK ? cop_ctl_forget(&request, diag) : err;
 }
 

@@ -87,6 +87,26 @@ static cop_err wait_for(asking *a, cop_diag *diag)
 	return err;
 }
 
+/* A report without anything of theirs: a name that was sent otherwise finds nothing, too. */
+static cop_err check_found(const asking *a, cop_diag *diag)
+{
+	static const char *const counts[] = { "waiting", "contexts", "parked" };
+	int64_t some = (int64_t)cop_json_size(cop_json_member(a->reply, "models"));
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		int64_t count;
+		if (cop_json_get_integer(cop_json_member(a->reply, counts[i]), &count) == COP_OK)
+			some += count;
+	}
+	if (some > 0)
+		return COP_OK;
+	const bool by_id = a->request->by_id;
+	cop_diag_message(diag,
+	        "nothing of this %s was found; expected %s as it was sent: a string (--string), an integer, or bytes "
+	        "(--binary HEX)",
+	        by_id ? "id" : "unit", by_id ? "an id" : "a unit");
+	return COP_ENOTFOUND;
+}
+
 cop_err cop_ctl_forget(const cop_ctl_forget_request *request, cop_diag *diag)
 {
 	asking a = { .request = request };
@@ -99,7 +119,9 @@ cop_err cop_ctl_forget(const cop_ctl_forget_request *request, cop_diag *diag)
 	if (err == COP_OK && request->json)
 		(void)printf("%.*s\n", (int)a.text.length, (const char *)a.text.data);
 	else if (err == COP_OK)
-		cop_ctl_text_table(a.reply, 0, stdout);
+		cop_ctl_text_forgotten(a.reply, stdout);
+	if (err == COP_OK && request->wait)
+		err = check_found(&a, diag);
 	cop_json_free(a.reply);
 	cop_client_close(a.client);
 	cop_bytes_fini(&a.text);

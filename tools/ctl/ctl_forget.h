@@ -20,7 +20,7 @@ typedef struct cop_ctl_forget_request {
 } cop_ctl_forget_request;
 
 /* Prints what was forgotten, or without waiting the order's number, on standard output. COP_EINVAL: refused. COP_EEND,
- * COP_EIO, COP_EFORMAT, COP_ENOMEM. *diag is filled. */
+ * COP_EIO, COP_EFORMAT, COP_ENOMEM. COP_ENOTFOUND: that there was nothing is printed. *diag is filled. */
 COP_CHECK cop_err cop_ctl_forget(const cop_ctl_forget_request *request, cop_diag *diag);
 
 #endif

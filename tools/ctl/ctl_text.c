@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #define KEY_WIDTH 15 /* and a space, also behind a longer key */
 
@@ -43,7 +44,7 @@ static void print_scalar(const cop_json *value, FILE *out)
 	if (cop_json_get_integer(value, &whole) == COP_OK)
 		(void)fprintf(out, "%" PRId64, whole);
 	else if (cop_json_get_number(value, &number) == COP_OK)
-		(void)fprintf(out, "%.6g", number);
+		(void)fprintf(out, fabs(number) < 1e6 ? "%.6g" : "%.10g", number); /* a time has seconds */
 	else if (cop_json_get_boolean(value, &flag) == COP_OK)
 		(void)fputs(flag ? "yes" : "no", out);
 	else
@@ -101,25 +102,56 @@ static void print_row(const cop_json *container, FILE *out)
 	}
 }
 
-void cop_ctl_text_table(const cop_json *reply, unsigned indent, FILE *out)
+/* Seconds since 1970; false: it is none that can be written so. */
+static bool print_time(const cop_json *value, FILE *out)
+{
+	double seconds;
+	char text[32];
+	struct tm utc;
+	if (cop_json_get_number(value, &seconds) != COP_OK || !(fabs(seconds) < 1e11))
+		return false;
+	const time_t whole = (time_t)floor(seconds);
+	if (gmtime_r(&whole, &utc) == NULL || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+		return false;
+	(void)fputs(text, out);
+	return true;
+}
+
+/* times: keys whose numbers are times, NULL-terminated. */
+static void print_table(const cop_json *reply, unsigned indent, const char *const *times, FILE *out)
 {
 	const char *key = NULL;
 	const cop_json *value;
 	while ((value = cop_json_next_member(reply, &key)) != NULL) {
+		const char *const *time = times;
 		(void)fprintf(out, "%*s%-*s ", (int)indent, "", KEY_WIDTH, key);
-		if (is_scalar(value)) {
+		while (*time != NULL && strcmp(*time, key) != 0)
+			time++;
+		if (is_scalar(value) && (*time == NULL || !print_time(value, out))) {
 			print_scalar(value, out);
-		} else if (all_scalars(value)) {
+		} else if (!is_scalar(value) && all_scalars(value)) {
 			print_row(value, out);
 		} else if (cop_json_type_of(value) == COP_JSON_OBJECT) {
 			(void)fputc('\n', out);
-			cop_ctl_text_table(value, indent + 2, out);
+			print_table(value, indent + 2, times, out);
 			continue;
 		}
 		(void)fputc('\n', out);
-		for (size_t i = 0; !all_scalars(value) && i < cop_json_size(value); i++)
-			cop_ctl_text_table(cop_json_element(value, i), indent + 2, out);
+		for (size_t i = 0; !is_scalar(value) && !all_scalars(value) && i < cop_json_size(value); i++)
+			print_table(cop_json_element(value, i), indent + 2, times, out);
 	}
+}
+
+void cop_ctl_text_table(const cop_json *reply, unsigned indent, FILE *out)
+{
+	static const char *const no_times[] = { NULL };
+	print_table(reply, indent, no_times, out);
+}
+
+void cop_ctl_text_forgotten(const cop_json *reply, FILE *out)
+{
+	static const char *const times[] = { "first", "last", NULL };
+	print_table(reply, 0, times, out);
 }
 
 /* ---- status ---- */

@@ -12,6 +12,8 @@
 /* Every member on a line, indented by `indent` spaces: numbers and texts as they are, maps of scalars in a row, maps of
  * maps and arrays of maps below their key. */
 void cop_ctl_text_table(const cop_json *reply, unsigned indent, FILE *out);
+/* The same of what was forgotten: `first` and `last` are times. */
+void cop_ctl_text_forgotten(const cop_json *reply, FILE *out);
 /* status: the daemon, then each model. */
 void cop_ctl_text_status(const cop_json *reply, FILE *out);
 /* explain: the action, each expert, the path through each of its trees. */
