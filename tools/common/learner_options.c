@@ -73,7 +73,7 @@ static void put_who(const cop_setting *o, unsigned learners, char *out, size_t s
 	(void)snprintf(out, size, "%s%s%s",
 	        o->policies == 0   ? ""
 	        : o->policies == 1 ? "policy epsilon: "
-	                           : "policies but epsilon: ",
+	                           : "policies other than epsilon: ",
 	        all ? "" : names, all ? "" : ": ");
 }
 

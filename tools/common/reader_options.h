@@ -61,13 +61,13 @@ enum {
 	"  --assume-probability P\n"                                                                                   \
 	"                       propensity of labels that name none (default: such a\n"                                \
 	"                       label is an error)\n"                                                                  \
-	"  --lines one|several  vw: lines of an event, several end at a blank one\n"                                   \
+	"  --lines one|several  vw: lines of an event; several end at a blank line\n"                                  \
 	"                       (default: as the file begins)\n"                                                       \
 	"  --features dense|hashed\n"                                                                                  \
 	"                       a column for each name, in order of appearance, or places\n"                           \
 	"                       by hash\n"                                                                             \
-	"  --bits B             hashed: to 2^B places, 1 to 30 (default 18; replay: fewer\n"                           \
-	"                       for few names)\n"                                                                      \
+	"  --bits B             hashed: names go to 2^B places, 1 to 30 (default 18;\n"                                \
+	"                       replay: fewer for few names)\n"                                                        \
 	"  --hash all|strings   hashed: names of digits are hashed too, or are their own\n"                            \
 	"                       place (default strings)\n"                                                             \
 	"  --keep N             namespaces that begin with a character of N only; may be\n"                            \
@@ -77,8 +77,8 @@ enum {
 	"  -q AB                hashed: products of the features of namespaces A and B,\n"                             \
 	"                       ':' is any; may be repeated\n"                                                         \
 	"  --on-error stop|skip\n"                                                                                     \
-	"                       what a bad event does (default stop); skipped ones are\n"                              \
-	"                       counted\n"
+	"                       at a bad event, stop (default) or skip it; skipped ones\n"                             \
+	"                       are counted\n"
 
 typedef enum cop_reader_features {
 	COP_READER_FEATURES_AUTO, /* not given: the subcommand chooses */

@@ -16,24 +16,25 @@ static const char *const automatic[] = { "auto", NULL };
 
 static const cop_setting rows[] = {
 	{ ROW("every", WHOLE, every, "N"), .low = 1, .high = 0x1p63,
-	        .text = "refits beside the learner, one every N losses, by the rules of the daemon's section refit; "
-	                "the "
-	                "following options are named as there (docs/concepts/refit.md)" },
+	        .text = "refits beside the learner, one every N losses, by the rules of the daemon's section refit "
+	                "(docs/concepts/refit.md), which has the following options too" },
 	{ ROW("window", WHOLE, window, "N"), .low = 1, .high = UINT32_MAX,
-	        .text = "newest decisions that it is fitted to" },
+	        .text = "number of newest decisions that a refit is fitted to" },
 	{ ROW("holdout", NUMBER, holdout, "H"), .low = 0, .high = 0.9,
-	        .text = "share of them that it is judged by instead" },
+	        .text = "share of those decisions, the newest, that judge it instead" },
 	{ ROW("method", WORD, method, "M"), .words = methods,
-	        .text = "how it is fitted, tao for learner dgt and for sparse rows unless it is given" },
-	{ ROW("height", COUNT, height, "H"), .low = 1, .high = COP_TAO_MAX_DEPTH, .text = "of the tree" },
+	        .text = "how a tree is fitted (learner dgt, sparse rows: tao unless given)" },
+	{ ROW("height", COUNT, height, "H"), .low = 1, .high = COP_TAO_MAX_DEPTH, .text = "height of the tree" },
 	{ ROW("alpha", MAYBE, alpha, "A"), .low = 0, .high = 1e6, .words = automatic,
-	        .text = "penalty on weights, in units of noise" },
+	        .text = "penalty on the weights of the tree, in units of noise" },
 	{ ROW("promote", WORD, promote, "P"), .words = promotes,
-	        .text = "by evidence, or by the interval of losses alone" },
+	        .text = "when a refit is promoted (bound: by the interval of losses alone)" },
 	{ ROW("margin", NUMBER, margin, "G"), .low = 0, .high = 1,
-	        .text = "by how much a challenger's loss must be lower" },
-	{ ROW("risk", NUMBER, risk, "R"), .low = 1e-12, .high = 0.999, .text = "of promoting one that is not better" },
-	{ ROW("on-drift", NAME, drift, "D"), .words = detectors, .text = "begins one at once when the loss rises" },
+	        .text = "by how much its loss must be lower for that, in units of loss_range" },
+	{ ROW("risk", NUMBER, risk, "R"), .low = 1e-12, .high = 0.999,
+	        .text = "risk of promoting a refit that is not better" },
+	{ ROW("on-drift", NAME, drift, "D"), .words = detectors,
+	        .text = "detector of rising losses, at whose alarm a refit begins at once" },
 	{ .name = NULL },
 };
 

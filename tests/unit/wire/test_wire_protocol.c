@@ -33,9 +33,12 @@ static FILE *open_manual(void)
 static bool next_block(FILE *file, block *b)
 {
 	char line[1024];
-	while (fgets(line, sizeof line, file) != NULL && strcmp(line, "```msgpack\n") != 0)
+	while (fgets(line, sizeof line, file) != NULL && strncmp(line, "```msgpack", strlen("```msgpack")) != 0)
 		continue;
-	if (feof(file) || fgets(line, sizeof line, file) == NULL)
+	if (feof(file))
+		return false;
+	assert_string_equal(line, "```msgpack\n"); /* else its lines were joined */
+	if (fgets(line, sizeof line, file) == NULL)
 		return false;
 	assert_int_equal(sscanf(line, "%23s %511[^\n]", b->kind, b->json), 2);
 	cop_bytes_clear(&b->bytes);

@@ -81,7 +81,7 @@ static void put_row(size_t i, cop_bytes *out)
 	put(out, own && live ? ", " : "");
 	put(out, live ? "live" : "");
 	put(out, " | ");
-	put(out, row->policies == 0 ? "" : row->policies == 1 ? "policy epsilon: " : "policies but epsilon: ");
+	put(out, row->policies == 0 ? "" : row->policies == 1 ? "policy epsilon: " : "policies other than epsilon: ");
 	put(out, row->text);
 	put(out, " |\n");
 }
