@@ -5,10 +5,9 @@
 
 #include "daemon/refit/worker.h"
 
-static const char usage_text[] =
-        "usage: coppice-refit --version | --help | --NAME=VALUE ...\n\n"
-        "Fits trees to the journal of one model, and writes a challenger into the state folder. coppiced starts it\n"
-        "when a refit is due; it is not for use by hand.\n";
+static const char usage_text[] = "usage: coppice-refit --version | --help | --NAME=VALUE ...\n\n"
+                                 "Fits trees to the journal of one model, and writes a challenger into the state\n"
+                                 "folder. coppiced starts it when a refit is due; it is not for use by hand.\n";
 
 int main(int argc, char **argv)
 {

@@ -7,10 +7,9 @@
 #include "daemon/refit/worker.h"
 #include "mpi/mpi_ranks.h"
 
-static const char usage_text[] =
-        "usage: mpirun -n N coppice-refit-mpi --version | --help | --NAME=VALUE ...\n\n"
-        "coppice-refit by several processes. coppiced starts it when a refit is due and refit_launcher is set; it\n"
-        "is not for use by hand.\n";
+static const char usage_text[] = "usage: mpirun -n N coppice-refit-mpi --version | --help | --NAME=VALUE ...\n\n"
+                                 "coppice-refit by several processes. coppiced starts it when a refit is due and\n"
+                                 "refit_launcher is set; it is not for use by hand.\n";
 
 static bool answer(int argc, char **argv, const cop_ranks *ranks)
 {

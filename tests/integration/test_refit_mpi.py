@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ if not BESIDE.exists() or shutil.which("mpirun") is None:
     pytest.skip("coppice-refit-mpi was NOT tried: OpenMPI is missing: tools/install-deps mpi", allow_module_level=True)
 if is_sanitized(program("COPPICED")):
     pytest.skip("MPI's own memory is not the sanitizers' matter", allow_module_level=True)
+
+
+def test_help_is_at_most_80_columns_wide():
+    text = subprocess.run([BESIDE, "--help"], capture_output=True, text=True, timeout=60, check=True,
+                          env={**os.environ, **ROOT_MAY}).stdout
+    assert text.startswith("usage: ") and max(map(len, text.splitlines())) <= 80
 
 
 def launched(text, launcher=THREE):

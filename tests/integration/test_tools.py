@@ -78,12 +78,47 @@ def test_wrong_usage_is_status_2(args):
     assert done.returncode == 2 and done.stdout == "" and done.stderr != ""
 
 
-def test_help_is_at_most_80_columns_wide():
-    texts = {"coppice": coppice("--help")[0], **{name: coppice(name, "--help")[0] for name in subcommands()}}
-    texts["coppiced"] = subprocess.run([program("COPPICED"), "--help"], capture_output=True, text=True,
-                                       timeout=DEADLINE, check=True).stdout
-    wide = [(name, line) for name, text in texts.items() for line in text.splitlines() if len(line) > 80]
-    assert wide == []
+def wide_lines(text):
+    return [line for line in text.splitlines() if len(line) > 80]
+
+
+def help_of(name):
+    done = subprocess.run([program(name), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
+    return done.stdout
+
+
+def test_help_of_every_subcommand_is_at_most_80_columns_wide():
+    texts = [coppice("--help")[0], *(coppice(name, "--help")[0] for name in subcommands())]
+    assert [line for text in texts for line in wide_lines(text)] == []
+
+
+@pytest.mark.parametrize("name", ["COPPICED", "COPPICE_REFIT", "COPPICE_LEASE", "COPPICED_STREAMS"])
+def test_help_is_at_most_80_columns_wide(name):
+    text = help_of(name)
+    assert text.startswith("usage: ") and wide_lines(text) == []
+
+
+def test_every_subcommand_takes_json():
+    parts = re.findall(r"^command (\S+)[^\n]*\n(.*?)(?=^command |\Z)", coppice("--options")[0], re.M | re.S)
+    assert {name for name, _ in parts} == set(subcommands())
+    assert [name for name, options in parts if not re.search(r"^option --json none", options, re.M)] == []
+
+
+# ---- part
+
+
+def test_part_prints_a_number_for_each_key_or_one_json_object():
+    for more, keys in ([], ["u1", 'a "key"', "anna", "17"]), (["--integers"], ["17", "-3"]):
+        numbers = [int(line) for line in coppice("part", "--of", 4, *more, "--", *keys)[0].splitlines()]
+        out, err = coppice("part", "--of", 4, *more, "--json", "--", *keys)
+        assert err == "" and out.count("\n") == 1
+        parts = [{"key": key, "part": number} for key, number in zip(keys, numbers, strict=True)]
+        assert json.loads(out) == {"of": 4, "parts": parts}
+
+
+def test_part_in_json_prints_nothing_of_a_key_that_is_none():
+    out, err = coppice("part", "--of", 4, "--integers", "--json", "17", "x", status=1)
+    assert out == "" and 'key "x": expected an integer of 64 bits' in err
 
 
 # ---- its manual
@@ -121,7 +156,12 @@ def test_manual_page_of_coppice_has_the_options_of_every_subcommand():
         assert heads_of(sections[name.upper()], "--[a-z0-9-]+") == options_of(coppice(name, "--help")[0]), name
 
 
-PAGES = ("coppice.1", "coppiced.8", "coppice-lease.8", "coppice-mpi.1", "coppice.conf.5")
+PAGES = ("coppice.1", "coppiced.8", "coppiced-streams.8", "coppice-lease.8", "coppice-mpi.1", "coppice.conf.5")
+
+
+def test_every_manual_page_is_judged_here():
+    assert {path.stem for path in (ROOT / "docs/reference").glob("*.scd")} == set(PAGES)
+
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -140,15 +180,11 @@ def test_manual_pages_do_not_capitalise_what_is_typed():
     assert wrong == []
 
 
-def test_manual_page_of_coppiced_has_its_options():
-    done = subprocess.run([program("COPPICED"), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
-    page = page_of("coppiced.8").split("# OPTIONS")[1]
-    assert heads_of(page, "--[a-z0-9-]+") - {"--help"} == options_of(done.stdout)
-
-
-def test_manual_page_of_the_lease_has_its_options():
-    done = subprocess.run([program("COPPICE_LEASE"), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
-    assert heads_of(page_of("coppice-lease.8").split("# OPTIONS")[1], "--[a-z0-9-]+") == options_of(done.stdout) | {"--help"}
+@pytest.mark.parametrize("page", ["coppiced.8", "coppiced-streams.8", "coppice-lease.8"])
+def test_manual_page_of_a_program_has_its_options(page):
+    options = page_of(page).split("# OPTIONS")[1]
+    expected = options_of(help_of(page[:-2].upper().replace("-", "_")))
+    assert heads_of(options, "--[a-z0-9-]+") - {"--help"} == expected
 
 
 def test_manual_page_of_the_configuration_has_its_options(tmp_path):

@@ -12,20 +12,22 @@
 
 #define NAME "part"
 
-static const char usage_text[] = "usage: coppice part --of N [--integers] KEY ...\n\n"
+static const char usage_text[] = "usage: coppice part --of N [--integers] [--json] KEY ...\n\n"
                                  "Prints the number, from 0, of the instance among N that owns each key: an\n"
                                  "event's unit, where it has one, else its id.\n\n"
                                  "  --of N       instances, 1 to 65536\n"
-                                 "  --integers   keys are integers, which are other keys than their digits as text\n";
+                                 "  --integers   keys are integers, which are other keys than their digits as text\n"
+                                 "  --json       one JSON object: of, and parts with key and part each\n";
 
 typedef struct part {
 	uint64_t of;
-	bool integers;
+	bool integers, json;
 } part;
 
 static const cop_option rows[] = {
 	{ "of", COP_OPTION_WHOLE, COP_OPTION_OF(part, of), .least = 1, .most = COP_EVENT_ID_PARTS },
 	{ "integers", COP_OPTION_FLAG, COP_OPTION_OF(part, integers) },
+	{ "json", COP_OPTION_FLAG, COP_OPTION_OF(part, json) },
 	{ .name = NULL },
 };
 
@@ -43,7 +45,8 @@ static bool read_integer(const char *text, cop_event_id *key)
 	return errno == 0 && *end == '\0' && strspn(text, "-0123456789") == strlen(text) && end > text;
 }
 
-static cop_err print(const part *p, const char *text, cop_diag *diag)
+/* json: NULL, where it is printed as a line. */
+static cop_err put(const part *p, const char *text, cop_json_writer *json, cop_diag *diag)
 {
 	cop_event_id key;
 	const bool read = p->integers ? read_integer(text, &key)
@@ -53,7 +56,28 @@ static cop_err print(const part *p, const char *text, cop_diag *diag)
 		        p->integers ? "an integer of 64 bits" : "1 to 64 bytes");
 		return COP_EINVAL;
 	}
-	return printf("%" PRIu32 "\n", cop_event_id_part(&key, (uint32_t)p->of)) > 0 ? COP_OK : COP_EIO;
+	const uint32_t owner = cop_event_id_part(&key, (uint32_t)p->of);
+	if (json == NULL)
+		return printf("%" PRIu32 "\n", owner) > 0 ? COP_OK : COP_EIO;
+	cop_json_begin_object(json);
+	cop_json_put_text(json, "key", text);
+	cop_json_put_unsigned(json, "part", owner);
+	cop_json_end_object(json);
+	return COP_OK;
+}
+
+static cop_err put_all(const part *p, char **keys, cop_json_writer *json, cop_diag *diag)
+{
+	cop_err err = COP_OK;
+	if (json != NULL) {
+		cop_json_put_unsigned(json, "of", p->of);
+		cop_json_put_array(json, "parts");
+	}
+	for (; *keys != NULL && err == COP_OK; keys++)
+		err = put(p, *keys, json, diag);
+	if (json != NULL)
+		cop_json_end_array(json);
+	return err;
 }
 
 int cop_command_part(int argc, char **argv)
@@ -66,8 +90,9 @@ int cop_command_part(int argc, char **argv)
 	if (p.of == 0 || optind == argc)
 		return cop_command_misused(NAME, "expected --of N and keys (coppice part --help)");
 	cop_diag diag = { 0 };
-	cop_err err = COP_OK;
-	for (int i = optind; i < argc && err == COP_OK; i++)
-		err = print(&p, argv[i], &diag);
-	return cop_command_end(NAME, err, NULL, &diag);
+	cop_json_writer *json;
+	cop_err err = cop_command_json_begin(p.json, &json);
+	if (err == COP_OK)
+		err = put_all(&p, argv + optind, json, &diag);
+	return cop_command_end(NAME, err, json, &diag);
 }
