@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/known_options.h"
 #include "daemon/common/signals.h"
 #include "daemon/lease/lease_run.h"
 
@@ -118,6 +119,7 @@ static const struct option known[] = {
 	{ "etcd-cert", required_argument, NULL, 'o' },
 	{ "etcd-key", required_argument, NULL, 'o' },
 	{ "foreground", no_argument, NULL, 'f' },
+	{ "options", no_argument, NULL, 'l' },
 	{ "version", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -162,6 +164,8 @@ static int read_options(int argc, char **argv, options *o)
 		case 'f':
 			o->foreground = true;
 			break;
+		case 'l':
+			return cop_known_options_print(known);
 		case 'v':
 			(void)puts("coppice-lease " COP_VERSION);
 			return EXIT_SUCCESS;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/known_options.h"
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
 #include "daemon/durable/trial.h"
@@ -63,14 +64,6 @@ typedef struct options {
 	const char *reset[MOST_RESETS + 1];
 	size_t resets;
 } options;
-
-/* For programs, as `coppice --options` (tools/common/option_list.h). */
-static int list_options(const struct option *known)
-{
-	for (; known->name != NULL; known++)
-		(void)printf("option --%s %s\n", known->name, known->has_arg == no_argument ? "none" : "one");
-	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
 
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, options *o)
@@ -134,7 +127,7 @@ static int read_options(int argc, char **argv, options *o)
 			o->server.start.trust_clock = true;
 			break;
 		case 'l':
-			return list_options(known);
+			return cop_known_options_print(known);
 		case 'v':
 			(void)puts("coppiced " COP_VERSION);
 			return EXIT_SUCCESS;

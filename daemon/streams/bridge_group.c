@@ -17,13 +17,16 @@ static void change(void *context, const uint32_t *partitions, size_t count, bool
 	cop_bridge_group *group = context;
 	group->wait = LEAST_WAIT;
 	for (size_t i = 0; i < count; i++) {
-		bool known = partitions[i] < group->count;
-		if (known)
+		if (partitions[i] < group->count) {
 			cop_bridge_reader_own(&group->readers[partitions[i]], ours);
-		cop_log_line(group->log, known ? COP_LOG_NOTICE : COP_LOG_ERROR,
-		        ours ? "partition_assigned" : "partition_revoked",
-		        "stream=\"%s\" partition=%" PRIu32 " group=\"%s\" expected_below=%zu", group->broker.name,
-		        partitions[i], group->broker.group, group->count);
+			cop_log_line(group->log, COP_LOG_NOTICE, ours ? "partition_assigned" : "partition_revoked",
+			        "stream=\"%s\" partition=%" PRIu32 " group=\"%s\"", group->broker.name, partitions[i],
+			        group->broker.group);
+		} else if (ours) {
+			cop_log_line(group->log, COP_LOG_ERROR, "partition_beyond",
+			        "stream=\"%s\" partition=%" PRIu32 " group=\"%s\" expected_below=%zu",
+			        group->broker.name, partitions[i], group->broker.group, group->count);
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "daemon/common/clock.h"
+#include "daemon/common/known_options.h"
 #include "daemon/common/http.h"
 #include "daemon/common/notify.h"
 #include "daemon/common/signals.h"
@@ -18,19 +19,19 @@
 #define LOG_DEADLINE_MS 2000
 #define TURN_MS         1000
 
-static const char usage_text[] =
-        "usage: coppiced-streams [--config FILE] [--foreground]\n"
-        "       coppiced-streams [--config FILE] --check\n\n"
-        "Carries contexts and feedback from event logs (Redis Streams, NATS JetStream, the\n"
-        "Kafka protocol) to a coppiced, and its actions back. Each event is learned once.\n\n"
-        "  --config FILE   configuration (default " CONFIG ")\n"
-        "  --foreground    log to standard error instead of syslog (default when that is a\n"
-        "                  terminal)\n"
-        "  --check         read the configuration, report what is wrong, and stop\n"
-        "  --version       print the version and the engines that were built in, and stop\n"
-        "  --help          print this and stop\n\n"
-        "SIGTERM and SIGINT stop it; on SIGHUP it reads its configuration again, unless that has\n"
-        "errors.\n";
+static const char usage_text[] = "usage: coppiced-streams [--config FILE] [--foreground]\n"
+                                 "       coppiced-streams [--config FILE] --check\n\n"
+                                 "Carries contexts and feedback from event logs (Redis Streams, NATS JetStream,\n"
+                                 "the Kafka protocol) to a coppiced, and its actions back. Each event is learned\n"
+                                 "once.\n\n"
+                                 "  --config FILE   configuration (default " CONFIG ")\n"
+                                 "  --foreground    log to standard error instead of syslog (default when that is\n"
+                                 "                  a terminal)\n"
+                                 "  --check         read the configuration, report what is wrong, and stop\n"
+                                 "  --version       print the version and the engines that were built in, and stop\n"
+                                 "  --help          print this and stop\n\n"
+                                 "SIGTERM and SIGINT stop it; on SIGHUP it reads its configuration again, unless\n"
+                                 "that has errors.\n";
 
 typedef struct options {
 	const char *config;
@@ -53,6 +54,7 @@ static int read_options(int argc, char **argv, options *o)
 		{ "config", required_argument, NULL, 'c' },
 		{ "foreground", no_argument, NULL, 'f' },
 		{ "check", no_argument, NULL, 'k' },
+		{ "options", no_argument, NULL, 'l' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -68,6 +70,8 @@ static int read_options(int argc, char **argv, options *o)
 		case 'k':
 			o->check = true;
 			break;
+		case 'l':
+			return cop_known_options_print(known);
 		case 'v':
 			return print_version();
 		case 'h':

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Completions for bash and zsh, from the programs' own option tables.
 
-    make_completions.py COPPICE COPPICED FOLDER
+    make_completions.py PROGRAM ... FOLDER
 
-writes FOLDER/bash/coppice, FOLDER/bash/coppiced, FOLDER/zsh/_coppice and FOLDER/zsh/_coppiced. The files need no other
+writes FOLDER/bash/NAME and FOLDER/zsh/_NAME of each program, the first of which is coppice. The files need no other
 completion: neither the package bash-completion nor functions of its own.
 """
 
@@ -175,9 +175,17 @@ def zsh(name, commands):
     return text + "\tesac\n\t;;\nesac\n"
 
 
-def main(coppice, coppiced, folder):
-    for path, name in ((coppice, "coppice"), (coppiced, "coppiced")):
-        commands = option_tables.of_program(path, name)
+def commands_of(path, coppice):
+    """The Command of each subcommand. coppice-mpi, which starts MPI whatever it is asked, has one of coppice's."""
+    name = Path(path).name
+    if name == "coppice-mpi":
+        return [one for one in option_tables.of_program(coppice, "coppice") if one.name == "train"]
+    return option_tables.of_program(path, name)
+
+
+def main(folder, *programs):
+    for path in programs:
+        name, commands = Path(path).name, commands_of(path, programs[0])
         for target, text in ((f"bash/{name}", bash(name, commands)), (f"zsh/_{name}", zsh(name, commands))):
             file = Path(folder, target)
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -185,6 +193,6 @@ def main(coppice, coppiced, folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main(sys.argv[-1], *sys.argv[1:-1])

@@ -1,4 +1,4 @@
-"""The options of coppice and coppiced, from the programs themselves.
+"""The options of coppice, coppiced and the programs beside them, from the programs themselves.
 
 Names, arguments and words are those of the tables that the programs read options by (`--options`, a list for programs);
 what stands for an argument, and the short text, are those of --help. An option that --help does not have is an error.
@@ -90,6 +90,7 @@ def describe(option, help_text, found):
     if not heads and not named:
         raise SystemExit(f"{option.name}: an option that --help does not have")
     option.value, option.text = heads[0] if heads else (named[0], "")
+    option.value = option.value.partition("[,")[0]  # of a list
     if option.arguments == "none":
         option.value = ""
     elif not option.value:

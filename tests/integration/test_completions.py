@@ -15,7 +15,13 @@ from conftest import DEADLINE, program, watched
 
 ROOT = Path(__file__).resolve().parents[2]
 
-NAMES = ("coppice", "coppiced")
+
+def variable(name):
+    return name.upper().replace("-", "_")
+
+
+# coppice-mpi has those of coppice train, and --options would need MPI.
+NAMES = ["coppice", "coppiced", *(name for name in ("coppiced-streams", "coppice-lease") if variable(name) in os.environ)]
 BASH, ZSH = shutil.which("bash"), shutil.which("zsh")
 no_bash = pytest.mark.skipif(BASH is None, reason="there is no bash")
 no_zsh = pytest.mark.skipif(ZSH is None, reason="there is no zsh")
@@ -25,8 +31,8 @@ no_zsh = pytest.mark.skipif(ZSH is None, reason="there is no zsh")
 def made(tmp_path_factory):
     """Folder with bash/ and zsh/."""
     folder = tmp_path_factory.mktemp("completions")
-    subprocess.run([sys.executable, ROOT / "docs/manual/make_completions.py", program("COPPICE"), program("COPPICED"), folder],
-                   check=True, timeout=10 * DEADLINE)
+    programs = [*(program(variable(name)) for name in NAMES), "coppice-mpi"]
+    subprocess.run([sys.executable, ROOT / "docs/manual/make_completions.py", *programs, folder], check=True, timeout=10 * DEADLINE)
     return folder
 
 
@@ -35,7 +41,7 @@ def tables():
     """(program, command, its options) as `--options` prints them, without the reader that the completions are made by."""
     found = []
     for name in NAMES:
-        done = subprocess.run([program(name.upper()), "--options"], check=True, capture_output=True, text=True, timeout=DEADLINE,
+        done = subprocess.run([program(variable(name)), "--options"], check=True, capture_output=True, text=True, timeout=DEADLINE,
                               env=watched() if name == "coppice" else None)
         assert done.stderr == ""
         command = name
@@ -56,7 +62,7 @@ def test_list_for_programs_has_every_subcommand(tables):
 def test_table_of_options_is_what_help_has(tables):
     helps = {}
     for name, command, option in tables:
-        words = [program(name.upper()), *([command] if command != name else []), "--help"]
+        words = [program(variable(name)), *([command] if command != name else []), "--help"]
         if command not in helps:
             helps[command] = subprocess.run(words, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", helps[command]), (command, option)
@@ -128,6 +134,8 @@ def test_bash_completes_subcommands(made, tables):
     (("coppice", "predict", "rows.csv", ""), {"rows.csv", "two words.csv", "state"}),
     (("coppiced", "--config", "r"), {"rows.csv"}),
     (("coppiced", "--print"), {"--print-config"}),
+    (("coppice-mpi", ""), {"train", "help", "--help", "--version"}),
+    (("coppice-mpi", "train", "--learner", "ta"), {"tao"}),
     (("coppice", "nothing", "-"), {"--help"}),
 ])
 def test_bash_completes_words(made, tmp_path, words, expected):
@@ -148,6 +156,19 @@ def test_verbs_are_those_that_the_program_expects(made, command):
     assert set(bash(made, "coppice", command, "")) == verbs
     text = re.search(rf"^\t{command}\)\n(.*?)^\t\t;;$", (made / "zsh/_coppice").read_text(), re.M | re.S)[1]
     assert all(re.search(rf"[( ]{verb}(?:\\:| |\))", text) for verb in verbs)
+
+
+@no_bash
+@pytest.mark.parametrize("words,expected", [
+    (("coppiced-streams", "--"), {"--config", "--foreground", "--check", "--version", "--help"}),
+    (("coppiced-streams", "--config", "r"), {"rows.csv"}),
+    (("coppice-lease", "--etcd-"), {"--etcd-ca", "--etcd-cert", "--etcd-key"}),
+    (("coppice-lease", "--server-key", "ro"), {"rows.csv"}),
+])
+def test_bash_completes_programs_beside_the_daemon(made, tmp_path, words, expected):
+    program(variable(words[0]))  # skipped where it was not built
+    (tmp_path / "rows.csv").touch()
+    assert set(bash(made, *words, cwd=tmp_path)) == expected
 
 
 class Shell:
@@ -195,7 +216,7 @@ def test_zsh_has_every_option_of_every_command(made, tables):
     for name in NAMES:
         text = (made / "zsh" / f"_{name}").read_text()
         assert text.startswith(f"#compdef {name}\n")
-        parts = {name: text} if name == "coppiced" else dict(re.findall(r"^\t(\w+)\)\n(.*?)^\t\t;;$", text, re.M | re.S))
+        parts = {name: text} if name != "coppice" else dict(re.findall(r"^\t(\w+)\)\n(.*?)^\t\t;;$", text, re.M | re.S))
         for one, command, option in tables:
             if one == name:
                 assert re.search(rf"'\*?{option}[\[=+]", parts[command]), (command, option)
@@ -216,5 +237,8 @@ def test_zsh_completes_what_is_typed(made, tmp_path):
         shell.type("\x15coppice ctl model ad\t", "add ")
         shell.type("\x15coppice train --train ro\t", r"rows\.csv")
         shell.type("\x15coppiced --pri\t", "--print-config ")
+        shell.type("\x15coppice-mpi tr\t", "train ")
+        if "coppiced-streams" in NAMES:
+            shell.type("\x15coppiced-streams --fore\t", "--foreground ")
     finally:
         shell.close()

@@ -171,4 +171,4 @@ def test_a_partition_beyond_those_configured_is_named(daemon, broker, member):
     carried.kill()
     carried.config.write_text(text)
     carried.start()
-    wait_for(lambda: f"partition={PARTITIONS} group=\"visitors\" expected_below={PARTITIONS}" in carried.log(), "the line")
+    wait_for(lambda: f"event=partition_beyond stream=\"visits\" partition={PARTITIONS} group=\"visitors\" expected_below={PARTITIONS}" in carried.log(), "the line")
