@@ -37,7 +37,7 @@ HOMES = [
     (r"z(lib|std|conf|std_errors)\.h", ["lib/base/stream"]),
     (r"jansson\.h", ["lib/base/json"]),
     (r"(cblas|lapacke|openblas_config|f77blas)\.h", ["lib/linalg/"]),
-    (r"msgpack(\.h|/.*)", ["lib/wire/"]),
+    (r"msgpack(\.h|/.*)", ["tests/unit/wire/", "tests/bench/costs/wire_bare", "tests/unit/costs/"]),
     # Batch learners: of libraries lib/refit's fit alone, of the daemon's folder coppice-refit alone.
     (r"train/.*", ["lib/train/", "lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),

@@ -50,14 +50,14 @@ def pkg_config_without(tmp_path):
     return make
 
 
-def test_without_cmocka_it_configures_and_asked_for_tests_it_names_the_package(tmp_path, pkg_config_without):
-    env = pkg_config_without("cmocka")
+def test_without_what_tests_link_it_configures_and_asked_for_tests_it_names_the_packages(tmp_path, pkg_config_without):
+    env = pkg_config_without("cmocka", "msgpack", "msgpack-c")
     run("cmake", "-S", ROOT, "-B", tmp_path / "off", "-DBUILD_TESTING=OFF", **env)
     out, _ = run("cmake", "-S", ROOT, "-B", tmp_path / "unsaid", **env)
     assert "libcmocka-dev" in out and "No tests" in out
     _, err = run("cmake", "-S", ROOT, "-B", tmp_path / "on", "-DBUILD_TESTING=ON", status=1, **env)
-    assert "cmocka (Debian package libcmocka-dev)" in err and "tools/install-deps unit" in err
-    # Where cmocka is found later, the folder that said nothing of tests has them.
+    assert "cmocka (Debian package libcmocka-dev)" in err and "tools/install-deps unit" in err and "libmsgpack-dev" in err
+    # Where they are found later, the folder that said nothing of tests has them.
     assert count_tests(tmp_path / "unsaid") == 0
     run("cmake", tmp_path / "unsaid")
     assert count_tests(tmp_path / "unsaid") > 100
@@ -73,14 +73,14 @@ def test_all_missing_libraries_are_named_at_once(tmp_path, pkg_config_without):
 
 def test_msgpack_may_be_called_msgpack_c_with_a_relative_folder(tmp_path, pkg_config_without):
     env = pkg_config_without("msgpack", "msgpack-c")
-    _, err = run("cmake", "-S", ROOT, "-B", tmp_path / "b", "-DBUILD_TESTING=OFF", status=1, **env)
-    assert "libmsgpack-dev" in err and "libmsgpack-c-dev" in err
+    _, err = run("cmake", "-S", ROOT, "-B", tmp_path / "b", "-DBUILD_TESTING=ON", status=1, **env)
+    assert "libmsgpack-dev" in err and "libmsgpack-c-dev" in err and "tools/install-deps unit" in err
     prefix = run("pkg-config", "--variable", "prefix", "libzmq")[0].strip()
     (Path(env["PKG_CONFIG_LIBDIR"]) / "msgpack-c.pc").write_text(
         f"prefix={prefix}\nincludedir=include\nName: MessagePack\nDescription: as Debian 13 has it\nVersion: 6.0.1\n"
         "Libs: -lzmq\nCflags: -I${includedir}\n"
     )
-    run("cmake", "-S", ROOT, "-B", tmp_path / "b", "-DBUILD_TESTING=OFF", **env)
+    run("cmake", "-S", ROOT, "-B", tmp_path / "b", "-DBUILD_TESTING=ON", **env)
     commands = (tmp_path / "b/compile_commands.json").read_text()
     assert " -Iinclude" not in commands and "/-Iinclude" not in commands
 
