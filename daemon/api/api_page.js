@@ -206,10 +206,13 @@ function gain(model) {
     parts.push(interval(words, held.gain, held.low, held.high, Math.max(Math.abs(held.low), Math.abs(held.high), 1e-9)));
     parts.push(make("p", words + " (95 %, at all times at once).", { class: held.low > 0 ? "good" : held.high < 0 ? "bad" : "soft" }));
   } else parts.push(soft("Both groups need losses before the gain is known."));
-  parts.push(table("Mean losses", ["", "losses", "mean"], ["policy", "control"].map((name) =>
-    [name, number(held[name].losses), number(held[name].mean_loss)])));
-  if (held.arms) parts.push(table("Gain over always playing one arm, with its interval", ["arm", "gain", "from", "to"],
-    held.arms.map((arm, k) => [arm_name(arm, k), number(arm.gain, 3), number(arm.low, 3), number(arm.high, 3)])));
+  parts.push(table("Mean losses", ["", "losses", "mean", "told"], ["policy", "control"].map((name) =>
+    [name, number(held[name].losses), number(held[name].mean_loss), percent(held[name].told)])));
+  parts.push(list([["units, in the control group", `${number(held.units)}, ${number(held.units_held)} (${percent(held.share)} promised)`],
+    known(held.conservative) && ["kept back by conservative", number(held.kept)]]));
+  if (held.arms) parts.push(table("Gain over always playing one arm, with its interval", ["arm", "gain", "from", "to", "worth"],
+    held.arms.map((arm, k) => [arm_name(arm, k), number(arm.gain, 3), number(arm.low, 3), number(arm.high, 3),
+      number(arm.effective_sample_size, 3)])), soft("Worth: how many losses of the arm those that are known are worth."));
   return parts.concat(named_losses(model));
 }
 
@@ -249,6 +252,7 @@ function alarms_of(model) {
   const found = [], held = model.holdout;
   if (held && known(held.high) && held.high < 0) found.push("The policy is worse than the control group.");
   if (held && held.suspicious) found.push("Units are not split as promised between policy and control group.");
+  if (held && held.uneven) found.push("Losses come less often for one of policy and control group, so their means mislead.");
   if (model.refused > 0) found.push(`${number(model.refused)} updates were refused, since they would have diverged.`);
   if (model.refit && model.refit.drift) found.push("The losses drift.");
   if (model.evicted > 0) found.push(`${number(model.evicted)} waiting decisions were pushed out by newer ones.`);

@@ -77,6 +77,7 @@ static void put_group(const cop_model_slot *slot, const cop_control_figures *gro
 	cop_wire_put_key_unsigned(out, "losses", group->losses);
 	for (size_t i = 0; i < ROWS(losses); i++)
 		put_known(out, losses[i].key, scaled(slot, figure(group, &losses[i]), false));
+	put_known(out, "told", group->told);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -129,6 +130,7 @@ void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "units_held", is.held);
 	cop_wire_put_key_double(out, "odds", is.odds);
 	cop_wire_put_key_bool(out, "suspicious", is.suspicious);
+	cop_wire_put_key_bool(out, "uneven", is.uneven);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -170,13 +172,20 @@ static void put_count(
 	cop_exposition_whole(out, row->metric, label(slot, groups[g], labels), *(const uint64_t *)at);
 }
 
-static void put_kept(
+static void put_whole(
         const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
 {
 	char labels[LABELS];
 	const void *at = (const char *)is + row->offset;
 	if (g == 0)
 		cop_exposition_whole(out, row->metric, label(slot, NULL, labels), *(const uint64_t *)at);
+}
+
+static void put_share(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	cop_exposition_number(out, row->metric, label(slot, groups[g], labels), figure(&is->group[g], row));
 }
 
 static void put_odds(
@@ -192,10 +201,17 @@ static const shown counts[] = {
 	        offsetof(cop_control_figures, decisions) },
 	{ NULL, "coppice_holdout_losses", "Of them, those whose loss came.", offsetof(cop_control_figures, losses) },
 };
-static const shown kept[] = {
+static const shown wholes[] = {
 	{ NULL, "coppice_holdout_kept_decisions",
 	        "Decisions of the baseline's, since the policy's allowance was used up.",
 	        offsetof(cop_control_summary, kept) },
+	{ NULL, "coppice_holdout_units", "Units that were counted, each once.", offsetof(cop_control_summary, units) },
+	{ NULL, "coppice_holdout_units_held", "Of them, those of the control group.",
+	        offsetof(cop_control_summary, held) },
+};
+static const shown shares[] = {
+	{ NULL, "coppice_holdout_told_share", "Share of the ended decisions whose loss came, by who made them.",
+	        offsetof(cop_control_figures, told) },
 };
 static const shown odds[] = {
 	{ NULL, "coppice_holdout_split_odds",
@@ -227,8 +243,12 @@ static const shown constants[] = {
 	{ NULL, "coppice_constant_gain_high", "Upper end of that gain's 95 % interval.",
 	        offsetof(cop_constant_gain, high) },
 };
+static const shown effective = { NULL, "coppice_constant_effective_sample_size",
+	"How many losses of the arm the weighted ones that are known are worth.",
+	offsetof(cop_constant_gain, effective) };
 
-static void put_constant(const cop_model_slot *slot, const shown *row, cop_bytes *out)
+/* In units of loss_range, or as it is. */
+static void put_constant(const cop_model_slot *slot, const shown *row, bool is_loss, cop_bytes *out)
 {
 	char labels[COP_ARM_LABEL_ROOM];
 	const cop_constant_arms *arms = cop_model_constant_arms(slot->model);
@@ -236,21 +256,24 @@ static void put_constant(const cop_model_slot *slot, const shown *row, cop_bytes
 		cop_constant_gain is;
 		cop_constant_arms_get(arms, k, &is);
 		cop_arm_label(slot, k, labels);
-		cop_exposition_number(out, row->metric, labels, scaled(slot, figure(&is, row), true));
+		cop_exposition_number(
+		        out, row->metric, labels, is_loss ? scaled(slot, figure(&is, row), true) : figure(&is, row));
 	}
 }
 
 void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 {
 	put_families(models, counts, ROWS(counts), put_count, out);
-	put_families(models, kept, ROWS(kept), put_kept, out);
+	put_families(models, wholes, ROWS(wholes), put_whole, out);
 	put_families(models, losses, ROWS(losses), put_loss, out);
 	put_families(models, gains, ROWS(gains), put_gain, out);
+	put_families(models, shares, ROWS(shares), put_share, out);
 	put_families(models, odds, ROWS(odds), put_odds, out);
-	for (size_t i = 0; i < ROWS(constants); i++) {
-		cop_exposition_family(out, constants[i].metric, constants[i].help);
+	for (size_t i = 0; i <= ROWS(constants); i++) {
+		const shown *row = i < ROWS(constants) ? &constants[i] : &effective;
+		cop_exposition_family(out, row->metric, row->help);
 		for (size_t m = 0; m < models->count; m++)
-			put_constant(models->items[m], &constants[i], out);
+			put_constant(models->items[m], row, row != &effective, out);
 	}
 }
 
@@ -276,4 +299,8 @@ void cop_control_body_look(cop_model_slot *slot, cop_log *log)
 		        "model=%s units=%" PRIu64 " held=%" PRIu64 " share=%.6g", slot->name, is.units, is.held,
 		        cop_model_control(slot->model)->terms.share);
 	slot->split_told = is.suspicious;
+	if (is.uneven && !slot->uneven_told)
+		cop_log_line(log, COP_LOG_WARNING, "told_unevenly", "model=%s policy=%.6g control=%.6g", slot->name,
+		        is.group[0].told, is.group[1].told);
+	slot->uneven_told = is.uneven;
 }

@@ -55,7 +55,7 @@ void cop_loss_series_sums(
 	memset(out, 0, COP_NAMED_LOSSES_MOST * sizeof *out);
 	for (size_t i = 0; i < accounts->count; i++) {
 		cop_named_summary is;
-		cop_named_accounts_get(accounts, names, i, &is);
+		cop_named_accounts_get(accounts, names, i, false, &is);
 		if (is.all.n > 0)
 			out[i] = (cop_loss_sum){ is.all.n, (double)is.all.n * is.all.mean };
 	}

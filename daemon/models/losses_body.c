@@ -16,8 +16,8 @@ static bool compares(const cop_model_slot *slot) { return cop_model_control(slot
 static cop_named_summary get(const cop_model_slot *slot, size_t i)
 {
 	cop_named_summary is;
-	cop_named_accounts_get(
-	        cop_model_named_losses(slot->model), &cop_model_get_settings(slot->model)->losses, i, &is);
+	cop_named_accounts_get(cop_model_named_losses(slot->model), &cop_model_get_settings(slot->model)->losses, i,
+	        cop_control_returning(cop_model_control(slot->model)), &is);
 	return is;
 }
 

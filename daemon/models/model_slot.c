@@ -318,6 +318,7 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 	slot->apprentice_before = from->apprentice_before;
 	slot->gain_told = from->gain_told;
 	slot->split_told = from->split_told;
+	slot->uneven_told = from->uneven_told;
 	slot->unknown_past = cop_model_slot_unknown_names(from);
 	slot->refit.has_last = from->refit.has_last;
 	slot->refit.last = from->refit.last;

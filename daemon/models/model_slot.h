@@ -70,8 +70,9 @@ typedef struct cop_model_slot {
 	cop_outliers outliers_before, outliers_logged; /* then, and when the log last had a line of them */
 	cop_model_counters before;                     /* the model's counters when the process began to serve it, */
 	cop_apprentice_summary apprentice_before;      /* and what it had observed (daemon/report/metrics.h) */
-	int gain_told;   /* by the log: the policy is better than the control group (1) or worse (-1) */
-	bool split_told; /* that units are not split as promised */
+	int gain_told;    /* by the log: the policy is better than the control group (1) or worse (-1) */
+	bool split_told;  /* that units are not split as promised */
+	bool uneven_told; /* that the groups are told of unevenly */
 	cop_refit_state refit;
 	struct cop_model_slot *behind; /* in a queue of those that are to be closed (daemon/models/slot_bin.h) */
 } cop_model_slot;

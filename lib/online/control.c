@@ -14,6 +14,8 @@
 #define LEVEL      (COP_CONTROL_RISK / 4.0)
 #define MOST_ODDS  690.0 /* as a logarithm */
 #define FIND_EACH  16    /* losses until the bounds are found anew */
+#define AGAIN      1.05  /* decisions for each unit, from which on units come again */
+#define UNEVEN     (0.001 / 4.0)
 
 static double unit_interval(uint64_t hash) { return (double)(hash >> 11) * 0x1p-53; }
 
@@ -95,6 +97,23 @@ static void count_unit(cop_control *control, bool held)
 	control->held += held;
 }
 
+/* As many as would leave so many places free. */
+static double estimate_units(const cop_control *control)
+{
+	const double places = COP_CONTROL_PLACES;
+	return -places * log1p(-fmin((double)control->units, places - 0.5) / places);
+}
+
+static double count_decisions(const cop_control *control)
+{
+	return (double)(control->group[0].decisions + control->group[1].decisions + control->kept);
+}
+
+bool cop_control_returning(const cop_control *control)
+{
+	return count_decisions(control) > AGAIN * estimate_units(control) + 1.0;
+}
+
 static bool same_terms(const cop_control_terms *a, const cop_control_terms *b)
 {
 	return a->share == b->share && a->baseline == b->baseline && a->allowance == b->allowance;
@@ -113,6 +132,7 @@ bool cop_control_note(cop_control *control, const cop_control_split *split, doub
 	else
 		control->group[split->by].decisions++;
 	control->waiting += split->by == COP_CONTROL_POLICY;
+	control->group[split->by == COP_CONTROL_HELD].units[cop_control_cluster(split->place)]++;
 	uint8_t *seen = &control->seen[split->place / 8], bit = (uint8_t)(1u << split->place % 8);
 	if ((*seen & bit) == 0)
 		count_unit(control, split->by == COP_CONTROL_HELD);
@@ -130,9 +150,23 @@ bool cop_control_allows(const cop_control *control, const cop_control_terms *ter
 	double told = (double)policy->loss.value.n, judged = (double)control->judged;
 	double untold = (double)(policy->decisions - policy->loss.value.n - control->waiting);
 	double next = (double)control->waiting + 1.0;
-	double all = (double)(policy->decisions + control->group[1].decisions + control->kept) + 1.0;
+	double all = count_decisions(control) + 1.0;
 	double most = (judged + untold) * control->high + (told - judged + next);
 	return most <= (told + untold + next) * control->low + terms->allowance * all;
+}
+
+/* Of the group's mean loss, each with a quarter of the risk. */
+static void bound(const cop_control *control, size_t g, double *low, double *high)
+{
+	const cop_control_group *group = &control->group[g];
+	*low = cop_unit_mean_low(&group->loss, LEVEL);
+	*high = cop_unit_mean_high(&group->loss, LEVEL);
+	if (!cop_control_returning(control))
+		return;
+	double lowest, highest;
+	cop_cluster_mean_bounds(&group->losses, LEVEL, &lowest, &highest);
+	*low = fmin(*low, lowest);
+	*high = fmax(*high, highest);
 }
 
 /* As far as they are needed, and seldom: each costs some hundred exponentials. */
@@ -141,29 +175,78 @@ static void find_bounds(cop_control *control)
 	uint64_t told = control->group[0].loss.value.n, held = control->group[1].loss.value.n;
 	if (control->terms.allowance >= 1.0 || (told + held) % FIND_EACH != 0)
 		return;
+	double other;
 	control->judged = told;
-	control->high = cop_unit_mean_high(&control->group[0].loss, LEVEL);
-	control->low = cop_unit_mean_low(&control->group[1].loss, LEVEL);
+	bound(control, 0, &other, &control->high);
+	bound(control, 1, &control->low, &other);
 }
 
-void cop_control_end(cop_control *control, cop_control_by by, double decided, const double *loss)
+void cop_control_end(cop_control *control, cop_control_by by, unsigned cluster, double decided, const double *loss)
 {
 	if (decided < control->since || by == COP_CONTROL_KEPT)
 		return;
 	cop_control_group *group = &control->group[by];
 	if (by == COP_CONTROL_POLICY && control->waiting > 0)
 		control->waiting--;
-	if (loss == NULL || group->loss.value.n >= group->decisions)
+	if (group->loss.value.n >= group->decisions)
+		return;
+	cop_cluster_mean_add(&group->told, cluster, loss != NULL);
+	if (loss == NULL)
 		return;
 	cop_unit_mean_add(&group->loss, *loss);
+	cop_cluster_mean_add(&group->losses, cluster, *loss);
 	find_bounds(control);
 }
 
-static void figures_of(const cop_control_group *group, cop_control_figures *out)
+static void figures_of(const cop_control *control, size_t g, cop_control_figures *out)
 {
-	cop_unit_mean_figures is;
-	cop_unit_mean_get(&group->loss, LEVEL, &is);
-	*out = (cop_control_figures){ group->decisions, is.n, is.mean, is.low, is.high };
+	const cop_control_group *group = &control->group[g];
+	const uint64_t ended = cop_cluster_mean_count(&group->told), losses = group->loss.value.n;
+	*out = (cop_control_figures){
+		.decisions = group->decisions,
+		.losses = losses,
+		.loss = losses > 0 ? cop_running_bound_mean(&group->loss.value) : (double)NAN,
+		.high = 1.0,
+		.told = ended > 0 ? (double)losses / (double)ended : (double)NAN,
+	};
+	if (losses > 0)
+		bound(control, g, &out->low, &out->high);
+}
+
+static bool told_unevenly(const cop_control *control)
+{
+	double low[2], high[2];
+	for (size_t g = 0; g < 2; g++)
+		cop_cluster_mean_bounds(&control->group[g].told, UNEVEN, &low[g], &high[g]);
+	return low[0] > high[1] || low[1] > high[0];
+}
+
+/* By decisions, over clusters, as a logarithm. What h promises is the variance if the units of a cluster, all as many as
+ * in the others, came equally often; of fewer units than clusters, if each cluster with any had one. */
+static double log_odds_of_decisions(const cop_control *control)
+{
+	const double h = control->terms.share, units = estimate_units(control), each = fmax(units / COP_CLUSTERS, 1.0);
+	double sum = 0.0, squares = 0.0, promised = 0.0, all = 0.0;
+	for (size_t c = 0; c < COP_CLUSTERS; c++) {
+		double held = (double)control->group[1].units[c], n = held + (double)control->group[0].units[c];
+		double more = held - h * n;
+		sum += more;
+		squares += more * more;
+		promised += h * (1.0 - h) * n * n / each;
+		all += n;
+	}
+	double visits = all / fmax(units, 1.0), prior = PRIOR * h * (1.0 - h) * visits * visits;
+	double v = fmax(squares, promised) + prior;
+	return sum * sum / (2.0 * v) + 0.5 * log(prior / v);
+}
+
+static double log_odds(const cop_control *control)
+{
+	bool enough = control->units < COP_CONTROL_PLACES / 4 * 3 && !cop_control_returning(control);
+	if (control->units == 0 || enough)
+		return control->log_odds;
+	double a = control->log_odds, b = log_odds_of_decisions(control);
+	return fmax(a, b) + log1p(exp(-fabs(a - b))) - log(2.0);
 }
 
 void cop_control_summarise(const cop_control *control, cop_control_summary *out)
@@ -172,15 +255,16 @@ void cop_control_summarise(const cop_control *control, cop_control_summary *out)
 		.kept = control->kept,
 		.units = control->units,
 		.held = control->held,
-		.odds = exp(fmin(control->log_odds, MOST_ODDS)),
+		.odds = exp(fmin(log_odds(control), MOST_ODDS)),
 		.gain = (double)NAN,
 		.low = (double)NAN,
 		.high = (double)NAN,
 	};
 	out->suspicious = out->odds >= COP_CONTROL_SUSPECT;
+	out->uneven = told_unevenly(control);
 	const cop_control_figures *policy = &out->group[0], *held = &out->group[1];
 	for (size_t g = 0; g < 2; g++)
-		figures_of(&control->group[g], &out->group[g]);
+		figures_of(control, g, &out->group[g]);
 	if (policy->losses == 0 || held->losses == 0)
 		return;
 	out->gain = held->loss - policy->loss;
@@ -199,6 +283,10 @@ void cop_control_save(const cop_control *control, cop_bytes *out)
 	for (size_t g = 0; g < 2; g++) {
 		cop_bytes_put_u64(out, control->group[g].decisions);
 		cop_unit_mean_save(&control->group[g].loss, out);
+		cop_cluster_mean_save(&control->group[g].losses, out);
+		cop_cluster_mean_save(&control->group[g].told, out);
+		for (size_t c = 0; c < COP_CLUSTERS; c++)
+			cop_bytes_put_u64(out, control->group[g].units[c]);
 	}
 	cop_bytes_put_u64(out, control->kept);
 	cop_bytes_put_u64(out, control->waiting);
@@ -234,6 +322,10 @@ void cop_control_load(cop_control *control, cop_cursor *in)
 	for (size_t g = 0; g < 2; g++) {
 		control->group[g].decisions = cop_cursor_u64(in);
 		cop_unit_mean_load(&control->group[g].loss, in);
+		cop_cluster_mean_load(&control->group[g].losses, in);
+		cop_cluster_mean_load(&control->group[g].told, in);
+		for (size_t c = 0; c < COP_CLUSTERS; c++)
+			control->group[g].units[c] = cop_cursor_u64(in);
 	}
 	control->kept = cop_cursor_u64(in);
 	control->waiting = cop_cursor_u64(in);

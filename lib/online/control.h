@@ -10,13 +10,21 @@
  * 1 - l (evaluate/unit_mean.h), each with a quarter of the risk. So the interval of
  *     gain = mean loss of the control group - mean loss of the policy
  * holds at all times at once with probability 1 - COP_CONTROL_RISK, for the means given all that came before, which may
- * drift. Both are means over the losses that came; where one group is told less often than the other they mislead.
+ * drift. Where units come again, those are means of the very units that came, and a group of few units differs from
+ * another by chance: each bound is then the farther one of this and of that over clusters of units
+ * (evaluate/cluster_mean.h). Units come again when there are 5 % more decisions than units. Both are means over the losses
+ * that came; where one group is told less often than the other they mislead, so the shares of ended decisions whose
+ * loss came are compared over clusters too: `uneven` says that their bounds, with a risk of 0.001 together, lie apart.
  *
  * Whether units are split as promised: of each unit that falls on a place (of 65,536, by another hash) on which none
  * fell before, it counts whether it is held out. With share h these are independent draws, so for any a, b > 0
  *     odds = B(a + held, b + units - held) / B(a, b) / (h^held (1 - h)^(units - held))
  * is a martingale that starts at 1 (here a = 100 h, b = 100 (1 - h)), and ever reaches 1,000 with probability 0.001 at
- * most.
+ * most. Where units come again, or three quarters of the places are taken, the odds are the mean of these and of those
+ * of decisions: with d_c = held out - h all of cluster c, S = sum d_c, V = the larger one of sum d_c^2 and what h promises
+ * of so many units, and t = 100 units,
+ *     odds = sqrt(t / (V + t)) exp(S^2 / (2 (V + t)))
+ * so that a group whose units do not come back is seen, and what happens after all places are taken.
  *
  * Conservative terms give the policy an allowance a: the mean loss of all decisions since the terms began shall be at most
  * a above the baseline's. Of n decisions the policy made those with t losses told, u that ended without one and w that
@@ -32,6 +40,7 @@
 #ifndef COP_ONLINE_CONTROL_H
 #define COP_ONLINE_CONTROL_H
 
+#include "evaluate/cluster_mean.h"
 #include "evaluate/unit_mean.h"
 #include "events/event_id.h"
 
@@ -57,7 +66,7 @@ typedef enum cop_control_by {
 /* Who decided, and under which terms. */
 typedef struct cop_control_split {
 	cop_control_terms terms;
-	uint32_t place; /* of the unit, below COP_CONTROL_PLACES */
+	uint32_t place; /* of the unit, below COP_CONTROL_PLACES; it gives its cluster */
 	cop_control_by by;
 } cop_control_split;
 
@@ -80,6 +89,9 @@ void cop_control_probabilities(
 typedef struct cop_control_group {
 	uint64_t decisions;
 	cop_unit_mean loss;
+	cop_cluster_mean losses;      /* the same, by clusters */
+	cop_cluster_mean told;        /* of decisions that ended: 1 if their loss came */
+	uint64_t units[COP_CLUSTERS]; /* decisions for units of that side; the policy's: those kept back too */
 } cop_control_group;
 
 typedef struct cop_control {
@@ -100,13 +112,18 @@ void cop_control_init(cop_control *control);
 bool cop_control_note(cop_control *control, const cop_control_split *split, double now);
 /* Whether the policy may decide the next one under these terms. */
 bool cop_control_allows(const cop_control *control, const cop_control_terms *terms);
-/* A decision that was made at `decided` ended, with this loss in [0, 1] or (NULL) without; one before the terms of now
- * began is passed over. */
-void cop_control_end(cop_control *control, cop_control_by by, double decided, const double *loss);
+/* Of a place. */
+static inline unsigned cop_control_cluster(uint32_t place) { return place % COP_CLUSTERS; }
+/* A decision for a unit of that cluster that was made at `decided` ended, with this loss in [0, 1] or (NULL) without; one
+ * before the terms of now began is passed over. */
+void cop_control_end(cop_control *control, cop_control_by by, unsigned cluster, double decided, const double *loss);
+/* Whether units come again. */
+bool cop_control_returning(const cop_control *control);
 
 typedef struct cop_control_figures {
 	uint64_t decisions, losses;
 	double loss, low, high; /* its mean, NaN without any, and bounds of it, each with a quarter of the risk */
+	double told;            /* share of the ended decisions whose loss came; NaN: none ended */
 } cop_control_figures;
 
 typedef struct cop_control_summary {
@@ -114,8 +131,9 @@ typedef struct cop_control_summary {
 	double gain, low, high; /* NaN unless both groups have losses */
 	uint64_t kept;
 	uint64_t units, held;
-	double odds; /* at most 1e300 */
-	bool suspicious;
+	double odds;     /* at most 1e300 */
+	bool suspicious; /* odds of COP_CONTROL_SUSPECT or more */
+	bool uneven;     /* one group is told less often than the other */
 } cop_control_summary;
 
 void cop_control_summarise(const cop_control *control, cop_control_summary *out);

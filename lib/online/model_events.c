@@ -70,7 +70,7 @@ cop_control_by cop_model_state_maker(const cop_pending_entry *entry)
 static void count_loss(cop_model *model, const cop_pending_entry *entry, double loss)
 {
 	const cop_control_by by = cop_model_state_maker(entry);
-	cop_control_end(&model->control, by, entry->time, &loss);
+	cop_control_end(&model->control, by, entry->cluster, entry->time, &loss);
 	if (by == COP_CONTROL_POLICY && entry->time >= model->control.since)
 		cop_constant_arms_add(&model->constant, entry->decision.arm, entry->decision.p, entry->mask, loss);
 }
@@ -160,7 +160,7 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 	if (learns && cop_model_learn(model, entry, scaled) == COP_OK)
 		count_settled(model, entry, is);
 	else if (entry->split)
-		cop_control_end(&model->control, cop_model_state_maker(entry), entry->time, NULL);
+		cop_control_end(&model->control, cop_model_state_maker(entry), entry->cluster, entry->time, NULL);
 	model->counters.dropped += is->outcome == COP_WIRE_OUTCOME_UNANSWERED;
 	model->counters.evicted += cop_wire_settled_gave_way(is->outcome);
 	cop_wire_settled_add(&model->ended.items, is);
@@ -291,6 +291,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.observed = own_p != NULL,
 		.split = split != NULL,
 		.kept = split != NULL && split->by == COP_CONTROL_KEPT,
+		.cluster = split != NULL ? (uint8_t)cop_control_cluster(split->place) : 0,
 		.owner = context->owner,
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.names = (uint16_t)model->named.count,

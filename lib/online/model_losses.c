@@ -22,7 +22,8 @@ void cop_model_losses_count(cop_model *model, const cop_pending_entry *entry, co
 	bool compared = entry != NULL && entry->split && entry->time >= model->control.since;
 	if (losses->told != 0)
 		cop_named_accounts_add(&model->named, &model->set.losses, losses,
-		        compared ? sides[cop_model_state_maker(entry)] : COP_NAMED_OF_NEITHER);
+		        compared ? sides[cop_model_state_maker(entry)] : COP_NAMED_OF_NEITHER,
+		        compared ? entry->cluster : 0);
 }
 
 void cop_model_losses_record(cop_model *model, const cop_pending_entry *entry, bool adds)

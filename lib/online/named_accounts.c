@@ -8,11 +8,18 @@
 #define LEVEL_ALL   (COP_NAMED_ACCOUNTS_RISK / 2.0) /* of each side */
 #define LEVEL_GROUP (COP_NAMED_ACCOUNTS_RISK / 4.0)
 
+static void begin_groups(cop_named_account *account)
+{
+	for (size_t g = 0; g < 2; g++) {
+		cop_unit_mean_init(&account->group[g]);
+		account->clusters[g] = (cop_cluster_mean){ .count = { 0 } };
+	}
+}
+
 static void begin(cop_named_account *account)
 {
 	cop_unit_mean_init(&account->all);
-	cop_unit_mean_init(&account->group[0]);
-	cop_unit_mean_init(&account->group[1]);
+	begin_groups(account);
 }
 
 static bool same_range(const cop_named_losses *a, size_t i, const cop_named_losses *b, size_t k)
@@ -56,12 +63,11 @@ void cop_named_accounts_fini(cop_named_accounts *accounts)
 void cop_named_accounts_clear_groups(cop_named_accounts *accounts)
 {
 	for (size_t i = 0; i < accounts->count; i++)
-		for (size_t g = 0; g < 2; g++)
-			cop_unit_mean_init(&accounts->item[i].group[g]);
+		begin_groups(&accounts->item[i]);
 }
 
-void cop_named_accounts_add(
-        cop_named_accounts *accounts, const cop_named_losses *names, const cop_loss_values *losses, cop_named_of of)
+void cop_named_accounts_add(cop_named_accounts *accounts, const cop_named_losses *names, const cop_loss_values *losses,
+        cop_named_of of, unsigned cluster)
 {
 	for (size_t i = 0; i < accounts->count; i++) {
 		double low, high;
@@ -70,22 +76,30 @@ void cop_named_accounts_add(
 		cop_named_losses_range(names, i, &low, &high);
 		double scaled = fmin(fmax((losses->value[i] - low) / (high - low), 0.0), 1.0);
 		cop_unit_mean_add(&accounts->item[i].all, scaled);
-		if (of != COP_NAMED_OF_NEITHER)
-			cop_unit_mean_add(&accounts->item[i].group[of], scaled);
+		if (of == COP_NAMED_OF_NEITHER)
+			continue;
+		cop_unit_mean_add(&accounts->item[i].group[of], scaled);
+		cop_cluster_mean_add(&accounts->item[i].clusters[of], cluster, scaled);
 	}
 }
 
-static void show(const cop_unit_mean *mean, double risk, const double range[2], cop_unit_mean_figures *out)
+/* clusters: NULL: its own bounds alone. */
+static void show(const cop_unit_mean *mean, const cop_cluster_mean *clusters, double risk, const double range[2],
+        cop_unit_mean_figures *out)
 {
-	double width = range[1] - range[0];
+	double width = range[1] - range[0], low = 1.0, high = 0.0;
 	cop_unit_mean_get(mean, risk, out);
+	if (clusters != NULL)
+		cop_cluster_mean_bounds(clusters, risk, &low, &high);
+	out->low = fmin(out->low, low);
+	out->high = fmax(out->high, high);
 	out->mean = range[0] + width * out->mean;
 	out->low = range[0] + width * out->low;
 	out->high = range[0] + width * out->high;
 }
 
-void cop_named_accounts_get(
-        const cop_named_accounts *accounts, const cop_named_losses *names, size_t i, cop_named_summary *out)
+void cop_named_accounts_get(const cop_named_accounts *accounts, const cop_named_losses *names, size_t i, bool returning,
+        cop_named_summary *out)
 {
 	const cop_named_account *account = &accounts->item[i];
 	*out = (cop_named_summary){
@@ -96,9 +110,10 @@ void cop_named_accounts_get(
 		.high = (double)NAN,
 	};
 	cop_named_losses_range(names, i, &out->range[0], &out->range[1]);
-	show(&account->all, LEVEL_ALL, out->range, &out->all);
+	show(&account->all, NULL, LEVEL_ALL, out->range, &out->all);
 	for (size_t g = 0; g < 2; g++)
-		show(&account->group[g], LEVEL_GROUP, out->range, &out->group[g]);
+		show(&account->group[g], returning ? &account->clusters[g] : NULL, LEVEL_GROUP, out->range,
+		        &out->group[g]);
 	const cop_unit_mean_figures *policy = &out->group[0], *control = &out->group[1];
 	if (policy->n == 0 || control->n == 0)
 		return;
@@ -108,13 +123,19 @@ void cop_named_accounts_get(
 	out->high = more ? policy->high - control->low : control->high - policy->low;
 }
 
+static void save_group(const cop_named_account *account, size_t g, cop_bytes *out)
+{
+	cop_unit_mean_save(&account->group[g], out);
+	cop_cluster_mean_save(&account->clusters[g], out);
+}
+
 void cop_named_accounts_save(const cop_named_accounts *accounts, cop_bytes *out)
 {
 	cop_bytes_put_u64(out, accounts->count);
 	for (size_t i = 0; i < accounts->count; i++) {
 		cop_unit_mean_save(&accounts->item[i].all, out);
 		for (size_t g = 0; g < 2; g++)
-			cop_unit_mean_save(&accounts->item[i].group[g], out);
+			save_group(&accounts->item[i], g, out);
 	}
 }
 
@@ -126,8 +147,10 @@ void cop_named_accounts_load(cop_named_accounts *accounts, cop_cursor *in)
 	for (size_t i = 0; i < accounts->count && in->err == COP_OK; i++) {
 		cop_named_account *one = &accounts->item[i];
 		cop_unit_mean_load(&one->all, in);
-		for (size_t g = 0; g < 2; g++)
+		for (size_t g = 0; g < 2; g++) {
 			cop_unit_mean_load(&one->group[g], in);
+			cop_cluster_mean_load(&one->clusters[g], in);
+		}
 		bool sound = one->group[0].value.n + one->group[1].value.n <= one->all.value.n;
 		if (in->err == COP_OK && !sound)
 			in->err = COP_EFORMAT;

@@ -12,6 +12,7 @@
 #define COP_ONLINE_NAMED_ACCOUNTS_H
 
 #include "events/named_losses.h"
+#include "evaluate/cluster_mean.h"
 #include "evaluate/unit_mean.h"
 
 #define COP_NAMED_ACCOUNTS_RISK 0.05
@@ -24,6 +25,7 @@ typedef enum cop_named_of {
 
 typedef struct cop_named_account {
 	cop_unit_mean all, group[2];
+	cop_cluster_mean clusters[2]; /* the groups' by clusters of units */
 } cop_named_account;
 
 /* Zeroed: of no names. */
@@ -38,9 +40,9 @@ COP_CHECK cop_err cop_named_accounts_change(
 void cop_named_accounts_fini(cop_named_accounts *accounts);
 /* The control group begins again. */
 void cop_named_accounts_clear_groups(cop_named_accounts *accounts);
-/* names: those that the accounts are of. */
-void cop_named_accounts_add(
-        cop_named_accounts *accounts, const cop_named_losses *names, const cop_loss_values *losses, cop_named_of of);
+/* names: those that the accounts are of. cluster: of the decision's unit; not looked at of neither group. */
+void cop_named_accounts_add(cop_named_accounts *accounts, const cop_named_losses *names, const cop_loss_values *losses,
+        cop_named_of of, unsigned cluster);
 
 /* In the name's own units; what is not known is NaN. */
 typedef struct cop_named_summary {
@@ -50,8 +52,9 @@ typedef struct cop_named_summary {
 	double gain, low, high; /* NaN unless both groups have losses */
 } cop_named_summary;
 
-void cop_named_accounts_get(
-        const cop_named_accounts *accounts, const cop_named_losses *names, size_t i, cop_named_summary *out);
+/* returning: units come again, so the groups' bounds are those over clusters where these are farther (online/control.h). */
+void cop_named_accounts_get(const cop_named_accounts *accounts, const cop_named_losses *names, size_t i, bool returning,
+        cop_named_summary *out);
 
 void cop_named_accounts_save(const cop_named_accounts *accounts, cop_bytes *out);
 /* Into those of the same names. Errors stay in the cursor's err; COP_EFORMAT: another number of names, or nothing gives

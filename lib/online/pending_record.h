@@ -17,7 +17,7 @@ typedef struct cop_pending_record {
 	uint32_t older, younger; /* handles */
 	uint16_t arm;
 	uint16_t arms; /* of the shape, when the record was filled */
-	int8_t u;
+	int8_t u;      /* of a decision with a control group, which is never of values: its unit's cluster */
 	uint8_t flags;
 	uint8_t id_kind; /* and what stands beside it */
 	uint8_t id_length;

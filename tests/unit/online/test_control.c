@@ -28,7 +28,7 @@ static cop_control_split split_of(double share, uint64_t unit)
 
 static void end_with(cop_control *control, cop_control_by by, double decided, double loss)
 {
-	cop_control_end(control, by, decided, &loss);
+	cop_control_end(control, by, 0, decided, &loss);
 }
 
 static void test_units_are_held_in_proportion_and_stay(void **state)
@@ -239,7 +239,7 @@ static bool exceeds(uint64_t launch, double policy, double baseline, double allo
 			continue;
 		cop_control_by then = by[t - late];
 		if (cop_rng_below(&rng, 10) == 0)
-			cop_control_end(&control, then, (double)(t - late), NULL);
+			cop_control_end(&control, then, 0, (double)(t - late), NULL);
 		else
 			end_with(&control, then, (double)(t - late),
 			        cop_rng_unit(&rng) < (then == COP_CONTROL_POLICY ? policy : baseline) ? 1.0 : 0.0);
@@ -294,9 +294,9 @@ static void test_allowance_counts_what_is_not_told_as_lost(void **state)
 	for (int i = 0; i < 9; i++)
 		cop_control_note(&control, &split, 0.0);
 	assert_true(cop_control_allows(&control, &tenth) && control.kept == 9);
-	cop_control_end(&control, COP_CONTROL_POLICY, 0.0, NULL);
+	cop_control_end(&control, COP_CONTROL_POLICY, 0, 0.0, NULL);
 	assert_int_equal(control.waiting, 0);
-	cop_control_end(&control, COP_CONTROL_POLICY, 0.0, NULL); /* of other terms, as it seems */
+	cop_control_end(&control, COP_CONTROL_POLICY, 0, 0.0, NULL); /* of other terms, as it seems */
 	assert_int_equal(control.waiting, 0);
 }
 

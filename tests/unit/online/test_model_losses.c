@@ -260,7 +260,7 @@ static void check(const run *r)
 		cop_named_summary is;
 		if (!r->o.named[k])
 			continue;
-		cop_named_accounts_get(accounts, &r->settings.losses, r->place[k], &is);
+		cop_named_accounts_get(accounts, &r->settings.losses, r->place[k], false, &is);
 		assert_string_equal(is.name, names[k]);
 		const cop_unit_mean_figures *figures[3] = { &is.all, &is.group[0], &is.group[1] };
 		for (size_t g = 0; g < 3; g++) {
@@ -432,7 +432,8 @@ static void launch(uint64_t number, misses *out)
 		const cop_loss_values now = { 1, { cop_rng_unit(&rng) < paid(d.arm, t) ? 50.0 : 0.0 } };
 		cop_model_tell_losses(model, &now);
 		(void)model_feedback(model, t, -0.02 * now.value[0], (double)t);
-		cop_named_accounts_get(cop_model_named_losses(model), &cop_model_get_settings(model)->losses, 0, &is);
+		cop_named_accounts_get(
+		        cop_model_named_losses(model), &cop_model_get_settings(model)->losses, 0, false, &is);
 		double all = (sum[0] + sum[1]) / (n[0] + n[1]), gain = sum[0] / n[0] - sum[1] / n[1];
 		mean_missed |= is.all.low > all || is.all.high < all;
 		gain_missed |= is.low > gain || is.high < gain; /* false while unknown */
@@ -495,7 +496,7 @@ static void test_damaged_accounts_are_refused(void **state)
 	assert_int_equal(cop_named_accounts_change(&a, &none, &one), COP_OK);
 	assert_int_equal(cop_named_accounts_change(&b, &none, &two), COP_OK);
 	const cop_loss_values half = { 1, { 0.5 } };
-	cop_named_accounts_add(&a, &one, &half, COP_NAMED_OF_POLICY);
+	cop_named_accounts_add(&a, &one, &half, COP_NAMED_OF_POLICY, 5);
 	cop_named_accounts_save(&a, &bytes);
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
 	cop_named_accounts_load(&b, &cursor);
@@ -508,7 +509,7 @@ static void test_damaged_accounts_are_refused(void **state)
 		cop_named_accounts_load(&a, &cursor);
 		assert_true(cursor.err != COP_OK);
 	}
-	cop_named_accounts_add(&b, &two, &half, COP_NAMED_OF_CONTROL);
+	cop_named_accounts_add(&b, &two, &half, COP_NAMED_OF_CONTROL, 5);
 	cop_unit_mean_add(&b.item[0].group[1], 1.0); /* more than of all */
 	cop_bytes_clear(&bytes);
 	cop_named_accounts_save(&b, &bytes);

@@ -233,6 +233,10 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
 	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
 	w->entry.split = shape->arms > 0 && cop_rng_below(rng, 3) == 0;
+	if (w->entry.split) { /* no decision with a control group is of values */
+		w->entry.decision.u = 0;
+		w->entry.cluster = (uint8_t)cop_rng_below(rng, 128);
+	}
 	w->entry.kept = w->entry.split && w->entry.observed && cop_rng_below(rng, 2) != 0;
 	w->entry.owner = owners[cop_rng_below(rng, OWNERS)];
 	row_random(&w->x, rng, D, 0.4, 0);
