@@ -118,7 +118,7 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	assert_int_equal(e->losses, w->entry.losses);
 	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
 	assert_int_equal(e->observed, w->entry.observed);
-	assert_true(e->split == w->entry.split && e->kept == w->entry.kept);
+	assert_true(e->split == w->entry.split && e->kept == w->entry.kept && e->cluster == w->entry.cluster);
 	assert_int_equal(e->owner, w->entry.owner);
 	assert_true(e->own_p == w->entry.own_p);
 	check_decision(&e->decision, &w->entry.decision);
