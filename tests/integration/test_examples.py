@@ -249,7 +249,7 @@ def test_tutorial_runs_as_written(tmp_path):
 
 STUBS = {
     "sudo": 'exec "$@"',
-    "apt": "exit 0",
+    "apt": """case $1 in install) exec "$HERE/systemctl" start coppiced ;; esac""",
     "systemctl": """if [ -e "$HERE/pid" ]; then
     kill -TERM "$(cat "$HERE/pid")"
     while [ -e "$HERE/pid" ]; do sleep 0.01; done
@@ -294,6 +294,9 @@ def test_tutorial_in_python_prints_what_it_shows(tmp_path):
             assert (done.returncode, done.stderr) == (0, ""), done
             printed = done.stdout
         assert compared == 4 and [kind for kind, _ in parts].count("sh") == 5
+        # To an explained decision, the shop's program apart.
+        commands = re.sub(r"^cat .*?^END\n", "", "".join(text for kind, text in parts if kind == "sh"), flags=re.M | re.S)
+        assert [line.startswith("coppice ctl explain ") for line in commands.splitlines()].index(True) < 5
     finally:
         pid = Path(here, "pid")
         if pid.exists():
