@@ -43,6 +43,14 @@ static void moved(void *context, cop_model_slot *was, cop_model_slot *now)
 	cop_refits_move(refits, was, now);
 }
 
+static void stop_refit(void *context, const cop_model_slot *slot)
+{
+	cop_server *server = context;
+	if (server->refits.running == slot)
+		cop_log_line(server->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", slot->name);
+	cop_refits_forget(&server->refits, slot);
+}
+
 static bool is_read(void *context)
 {
 	const cop_server *server = context;
@@ -51,7 +59,7 @@ static bool is_read(void *context)
 
 void cop_forget_server_open(cop_server *server)
 {
-	const cop_forgetting_hooks hooks = { copy_config, moved, is_read, server };
+	const cop_forgetting_hooks hooks = { copy_config, moved, stop_refit, is_read, server };
 	cop_forgetting_init(&server->forgetting, &server->durable, &hooks);
 }
 

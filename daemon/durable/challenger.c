@@ -68,7 +68,7 @@ cop_err cop_challenger_read(
 	return cop_trees_checkpoint_read(path, out, crc, diag);
 }
 
-/* Newest first; caller frees. No folder: none. */
+/* No folder: none. */
 static cop_err list(const place *at, uint64_t **all, size_t *count, cop_diag *diag)
 {
 	cop_err err = cop_checkpoint_list(at->folder, at->prefix, all, count, diag);
@@ -77,6 +77,58 @@ static cop_err list(const place *at, uint64_t **all, size_t *count, cop_diag *di
 	*all = NULL;
 	*count = 0;
 	return COP_OK;
+}
+
+cop_err cop_challenger_list(const char *state_dir, const char *model, uint64_t **all, size_t *count, cop_diag *diag)
+{
+	place at;
+	*all = NULL;
+	*count = 0;
+	cop_err err = find(state_dir, model, &at, diag);
+	return err == COP_OK ? list(&at, all, count, diag) : err;
+}
+
+cop_err cop_challenger_window(
+        const char *state_dir, const char *model, uint64_t number, uint64_t window[2], cop_diag *diag)
+{
+	place at;
+	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
+	cop_err err = find(state_dir, model, &at, diag);
+	if (err != COP_OK)
+		return err;
+	path_of(&at, number, path);
+	return cop_trees_checkpoint_window(path, window, diag);
+}
+
+static cop_err remove_file(const char *path, cop_diag *diag)
+{
+	if (unlink(path) == 0 || errno == ENOENT)
+		return COP_OK;
+	cop_diag_of(diag, path, "cannot be removed: %s", strerror(errno));
+	return COP_EIO;
+}
+
+cop_err cop_challenger_remove(const char *state_dir, const char *model, uint64_t number, cop_diag *diag)
+{
+	place at;
+	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
+	cop_err err = find(state_dir, model, &at, diag);
+	if (err != COP_OK)
+		return err;
+	path_of(&at, number, path);
+	err = remove_file(path, diag);
+	if (err == COP_OK)
+		err = cop_folder_sync(at.folder);
+	return err;
+}
+
+cop_err cop_challenger_tidy(const char *state_dir, const char *model, cop_diag *diag)
+{
+	place at;
+	cop_err err = find(state_dir, model, &at, diag);
+	if (err == COP_OK)
+		err = cop_checkpoint_prune(at.folder, at.prefix, SIZE_MAX, diag);
+	return err == COP_ENOTFOUND ? COP_OK : err == COP_EINVAL ? COP_EIO : err;
 }
 
 cop_err cop_challenger_newest(const char *state_dir, const char *model, uint64_t *number, cop_diag *diag)
@@ -112,10 +164,7 @@ cop_err cop_challenger_prune(const char *state_dir, const char *model, size_t ke
 			pruned->held += stat(path, &file) == 0 ? (uint64_t)file.st_size : 0;
 			continue;
 		}
-		if (unlink(path) != 0 && errno != ENOENT) {
-			cop_diag_of(diag, path, "cannot be removed: %s", strerror(errno));
-			err = COP_EIO;
-		}
+		err = remove_file(path, diag);
 		pruned->removed += err == COP_OK;
 	}
 	cop_mem_free(all);

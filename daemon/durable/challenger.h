@@ -22,6 +22,17 @@ COP_CHECK cop_err cop_challenger_read(
         const char *state_dir, const char *model, uint64_t number, cop_trees **out, uint32_t *crc, cop_diag *diag);
 /* The highest number there is; 0: none. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_challenger_newest(const char *state_dir, const char *model, uint64_t *number, cop_diag *diag);
+/* All numbers there are, newest first; caller frees with cop_mem_free. COP_EIO, COP_ENOMEM. */
+COP_CHECK cop_err cop_challenger_list(
+        const char *state_dir, const char *model, uint64_t **all, size_t *count, cop_diag *diag);
+/* The journal's records between which all lies that the challenger was made from. COP_ENOTFOUND: no such file.
+ * COP_EFORMAT, COP_EVERSION: it does not say. COP_EIO, COP_ENOMEM. */
+COP_CHECK cop_err cop_challenger_window(
+        const char *state_dir, const char *model, uint64_t number, uint64_t window[2], cop_diag *diag);
+/* Removes one, if it is there, durably. COP_EIO. */
+COP_CHECK cop_err cop_challenger_remove(const char *state_dir, const char *model, uint64_t number, cop_diag *diag);
+/* Removes what a worker that was killed left. COP_EIO, COP_ENOMEM. */
+COP_CHECK cop_err cop_challenger_tidy(const char *state_dir, const char *model, cop_diag *diag);
 /* Whether that challenger is still needed. */
 typedef bool cop_challenger_needed(const void *context, uint64_t number);
 typedef struct cop_challenger_pruned {

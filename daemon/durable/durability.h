@@ -26,7 +26,7 @@ typedef struct cop_durability {
 	uint64_t journal_end;   /* without a journal: where an old one ended */
 	double next_checkpoint; /* monotonic seconds */
 	bool follows;           /* the journal is another instance's: nothing of this one's goes into it */
-	bool held;              /* no segment is removed or compressed, and no refit begun (forgetting.h) */
+	bool held; /* no segment is removed or compressed, no refit begun, none who serves exchanged (forgetting.h) */
 	/* Of a journal that is broken (healing.h). */
 	double next_look;      /* monotonic seconds: when files and the clock are looked at again */
 	double next_heal;      /* the same: when the journal is tried again */

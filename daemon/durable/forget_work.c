@@ -38,6 +38,7 @@ void cop_forget_work_fini(cop_forget_work *work)
 	cop_job_finish(&work->job);
 	cop_forget_work_drop_models(work);
 	cop_forget_plan_free(work->plan);
+	cop_forget_refits_fini(&work->refits);
 	cop_bytes_fini(&work->room);
 	cop_forget_work_init(work, work->state_dir);
 }
@@ -224,7 +225,9 @@ static void wait_for_stop(cop_forget_work *work)
 
 static cop_err learn_all(cop_forget_work *work)
 {
-	cop_err err = restore(work, &work->next);
+	cop_err err = cop_forget_refits_find(&work->refits, work->state_dir, work->plan, &work->why);
+	if (err == COP_OK)
+		err = restore(work, &work->next);
 	work->from = work->next;
 	for (uint64_t count = 0; err == COP_OK && has_more(work);) {
 		err = follow(work, &count);
@@ -265,6 +268,8 @@ static void erase(void *context)
 	work->err = work->newest == 0 ? COP_OK
 	                              : cop_checkpoint_remove_since(
 	                                        work->state_dir, work->clean, work->newest, &work->removed, &work->why);
+	if (work->err == COP_OK)
+		work->err = cop_forget_refits_remove(&work->refits, work->state_dir, work->plan, &work->why);
 	if (work->err == COP_OK && work->first != 0)
 		work->err = cop_forget_erase(work->plan, work->folder, &work->erased, &work->why);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "daemon/common/job.h"
+#include "daemon/durable/forget_refits.h"
 #include "daemon/durable/recovery.h"
 #include "history/forget.h"
 
@@ -23,19 +24,20 @@ typedef struct cop_forget_work {
 	/* scan: up to this record */
 	uint64_t up_to;
 	/* learn */
-	cop_config *config;     /* owned; the models' slots point into it */
-	cop_model_table models; /* made from it */
-	cop_recovery recovery;  /* by which records are applied to them */
-	uint64_t first;         /* record concerned */
-	uint64_t edited;        /* records before this one are edited */
-	uint64_t renewed;       /* a configuration in a record from here on is another one: COP_ESHAPE */
-	atomic_bool near;       /* set by the thread: little is left, and the loop says where to stop: */
-	_Atomic uint64_t stop;  /* the record before which it stops; 0: not known yet */
-	uint64_t next;          /* record that the models have not seen */
-	bool relearned;         /* false: it cannot be, because of what is missing: */
-	const char *lack;       /* "start", a state from before `first`; "gap", records of what the models hold */
-	uint64_t from;          /* the record that learning began with */
-	cop_bytes room;         /* of edited records */
+	cop_config *config;       /* owned; the models' slots point into it */
+	cop_model_table models;   /* made from it */
+	cop_recovery recovery;    /* by which records are applied to them */
+	uint64_t first;           /* record concerned */
+	uint64_t edited;          /* records before this one are edited */
+	uint64_t renewed;         /* a configuration in a record from here on is another one: COP_ESHAPE */
+	atomic_bool near;         /* set by the thread: little is left, and the loop says where to stop: */
+	_Atomic uint64_t stop;    /* the record before which it stops; 0: not known yet */
+	uint64_t next;            /* record that the models have not seen */
+	bool relearned;           /* false: it cannot be, because of what is missing: */
+	const char *lack;         /* "start", a state from before `first`; "gap", records of what the models hold */
+	uint64_t from;            /* the record that learning began with */
+	cop_bytes room;           /* of edited records */
+	cop_forget_refits refits; /* made from what is theirs */
 	/* erase */
 	uint64_t clean;   /* checkpoints that end before this record hold nothing of theirs */
 	uint64_t newest;  /* the checkpoint that stays, with all newer ones; 0: none goes */

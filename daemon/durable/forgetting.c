@@ -11,10 +11,8 @@
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
+#include "daemon/durable/forget_waiting.h"
 #include "daemon/durable/healing.h"
-#include "daemon/models/model_parked.h"
-#include "daemon/models/unheard_forget.h"
-#include "online/model_record.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_segment.h"
 #include "store/state_dir.h"
@@ -153,7 +151,7 @@ static void begin(cop_forgetting *f, double now)
 	};
 	if (!journal_serves(f))
 		return;
-	f->report = (cop_forgetting_report){ .order = f->order.number };
+	f->report = (cop_forget_report){ .order = f->order.number };
 	f->began = now;
 	f->durable->held = true;
 	f->work.by_id = f->order.by_id;
@@ -189,59 +187,6 @@ static bool next_heard(cop_forgetting *f, cop_journal_record *record)
 	return true;
 }
 
-/* Their contexts that nobody hears yet are not decided any more. */
-static cop_err drop_contexts(cop_forgetting *f, cop_model_slot *slot)
-{
-	size_t gone;
-	const char *model = f->order.model;
-	if (model[0] != '\0' && strcmp(model, slot->name) != 0)
-		return COP_OK;
-	cop_err err = cop_unheard_forget(&slot->unheard, &f->order.whom, f->order.by_id, &gone);
-	f->report.contexts += gone;
-	return err;
-}
-
-/* Their decisions that wait in this model end, and nobody hears of their ids again. */
-static cop_err end_waiting(cop_forgetting *f, cop_model_slot *slot)
-{
-	size_t count = 0;
-	cop_event_id *ids = NULL;
-	cop_err err = cop_forget_ids(f->work.plan, slot->stored, &ids, &count);
-	size_t ended = err == COP_OK ? cop_model_forget(slot->model, ids, count, f->durable->time) : 0;
-	cop_mem_free(ids);
-	f->report.waiting += ended;
-	if (err == COP_OK && (ended > 0 || cop_forget_work_is_of(&f->work, slot->stored)))
-		err = cop_model_slot_drop_names(slot); /* they may tell whose they were */
-	if (ended == 0)
-		return err;
-	cop_wire_record record = {
-		.model = slot->stored, .model_length = strlen(slot->stored), .time = f->durable->time
-	};
-	cop_model_record_ended(slot->model, &record);
-	(void)cop_journaler_put(f->durable->journal, COP_WIRE_RECORD_EXPIRY, &record);
-	return COP_OK;
-}
-
-static cop_err end_all_waiting(cop_forgetting *f)
-{
-	cop_err err = COP_OK;
-	for (size_t i = 0; i < f->durable->models.count && err == COP_OK; i++) {
-		err = drop_contexts(f, f->durable->models.items[i]);
-		if (err == COP_OK)
-			err = end_waiting(f, f->durable->models.items[i]);
-	}
-	return err;
-}
-
-static void fill_report(cop_forgetting *f)
-{
-	size_t count;
-	const cop_forget_model *models = cop_forget_models(f->work.plan, &count);
-	f->report.models = count;
-	for (size_t i = 0; i < count && i < COP_FORGETTING_MODELS; i++)
-		f->report.of[i] = models[i];
-}
-
 static cop_err hear(cop_forgetting *f)
 {
 	cop_journal_record record;
@@ -249,6 +194,14 @@ static cop_err hear(cop_forgetting *f)
 	while (err == COP_OK && next_heard(f, &record))
 		err = cop_forget_take(f->work.plan, &record);
 	return err;
+}
+
+/* What a refit that is under way would make of theirs is not waited for. */
+static void stop_refits(cop_forgetting *f)
+{
+	for (size_t i = 0; i < f->durable->models.count; i++)
+		if (cop_forget_work_is_of(&f->work, f->durable->models.items[i]->stored))
+			f->hooks.stop_refit(f->hooks.context, f->durable->models.items[i]);
 }
 
 static void save(cop_forgetting *f);
@@ -262,11 +215,11 @@ static void end_scan(cop_forgetting *f)
 		return;
 	cop_err err = hear(f);
 	if (err == COP_OK)
-		err = end_all_waiting(f);
+		err = cop_forget_waiting_end(f);
 	if (err == COP_OK && f->durable->journal != NULL)
 		err = hear(f); /* the record of those that waited */
 	listen(f, false);
-	fill_report(f);
+	cop_forget_report_fill(&f->report, f->work.plan);
 	f->work.first = f->work.clean = cop_forget_first(f->work.plan);
 	bool recorded = err == COP_OK && f->durable->journal != NULL && f->work.first > 0;
 	if (recorded)
@@ -277,6 +230,7 @@ static void end_scan(cop_forgetting *f)
 		fail_of(f, err, &why);
 		return;
 	}
+	stop_refits(f);
 	f->work.edited = f->durable->journal == NULL ? 0 : cop_journaler_next(f->durable->journal);
 	f->report.why = f->durable->journal == NULL ? "journal" : "nothing";
 	if (recorded)
@@ -300,6 +254,24 @@ static void learn(cop_forgetting *f)
 		fail_of(f, err, &why);
 }
 
+/* The models stay as they are, but for challengers that were made from what is theirs. */
+static void stay(cop_forgetting *f)
+{
+	cop_durability *durable = f->durable;
+	cop_diag why = { 0 };
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < durable->models.count && err == COP_OK; i++) {
+		bool serves;
+		err = cop_forget_refits_leave(
+		        &f->work.refits, f->work.plan, durable, durable->models.items[i], &serves, &why);
+		f->report.refits_serving += serves;
+	}
+	if (err == COP_OK)
+		save(f);
+	else
+		fail_of(f, err, &why);
+}
+
 /* The thread has learned what was there. */
 static void end_learn(cop_forgetting *f)
 {
@@ -319,7 +291,7 @@ static void end_learn(cop_forgetting *f)
 		listen(f, false);
 		cop_forget_work_drop_models(&f->work);
 		f->report.why = unfit ? "records" : f->work.lack;
-		save(f);
+		stay(f);
 		return;
 	}
 	f->report.from = f->work.from;
@@ -399,43 +371,11 @@ static void catch_up(cop_forgetting *f)
 
 /* ---- save and erase ---- */
 
-/* The same of a model that is not served. */
-static cop_err end_parked(cop_forgetting *f, cop_parked *parked)
-{
-	size_t count = 0, ended = 0;
-	cop_event_id *ids = NULL;
-	const bool is_of = cop_forget_work_is_of(&f->work, parked->stored);
-	cop_err err = cop_forget_ids(f->work.plan, parked->stored, &ids, &count);
-	if (err == COP_OK && (is_of || count > 0))
-		err = cop_model_parked_forget(parked, ids, count, is_of, f->durable->time, &ended);
-	cop_mem_free(ids);
-	f->report.waiting += ended;
-	f->report.parked += is_of || ended > 0;
-	if (ended > 0 && f->work.by_id) /* it may have waited since before the journal's first record */
-		f->work.clean = 0;
-	return err;
-}
-
-static cop_err end_all_parked(cop_forgetting *f, cop_diag *why)
-{
-	cop_model_table *models = &f->durable->models;
-	cop_err err = COP_OK;
-	for (size_t i = 0; i < models->parked_count && err == COP_OK; i++) {
-		if (models->parked[i].refit)
-			continue;
-		err = end_parked(f, &models->parked[i]);
-		if (err != COP_OK)
-			cop_diag_message(
-			        why, "model %s, which is not served: %s", models->parked[i].stored, cop_err_text(err));
-	}
-	return err;
-}
-
 static void save(cop_forgetting *f)
 {
 	const cop_durability *durable = f->durable;
 	cop_diag why = { 0 };
-	cop_err err = end_all_parked(f, &why);
+	cop_err err = cop_forget_waiting_end_parked(f, &why);
 	if (err != COP_OK) {
 		fail_of(f, err, &why);
 		return;
@@ -462,21 +402,6 @@ static void turn_save(cop_forgetting *f, double now)
 	}
 }
 
-static void tell(const cop_forgetting *f)
-{
-	const cop_forgetting_report *r = &f->last;
-	cop_log_line(f->durable->log, COP_LOG_NOTICE, "forgotten",
-	        "order=%" PRIu64 " models=%zu records=%" PRIu64 " waiting=%" PRIu64 " contexts=%" PRIu64
-	        " segments=%" PRIu64 " checkpoints=%" PRIu64 " relearned=%s seconds=%.3f",
-	        r->order, r->models, r->records, r->waiting, r->contexts, r->segments, r->checkpoints,
-	        r->relearned ? "yes" : r->why, r->seconds);
-	if (r->parked > 0)
-		cop_log_line(f->durable->log, COP_LOG_WARNING, "forget_parked",
-		        "models=%" PRIu64
-		        " reason=\"not served, so what they learned of theirs stays part of their sums\"",
-		        r->parked);
-}
-
 static void end_order(cop_forgetting *f, double now)
 {
 	cop_diag why = { 0 };
@@ -493,12 +418,13 @@ static void end_order(cop_forgetting *f, double now)
 	f->report.records = f->work.erased.records;
 	f->report.segments = f->work.erased.segments;
 	f->report.checkpoints = f->work.removed;
+	f->report.refits = f->work.refits.count;
 	f->report.seconds = now - f->began;
 	f->last = f->report;
 	f->done++;
 	f->reason[0] = '\0';
 	cop_forget_work_fini(&f->work);
-	tell(f);
+	cop_forget_report_tell(&f->last, f->durable->log);
 	look_for_order(f);
 }
 

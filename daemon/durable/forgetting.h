@@ -9,6 +9,7 @@
 
 #include "daemon/durable/durability.h"
 #include "daemon/durable/forget_order.h"
+#include "daemon/durable/forget_report.h"
 #include "daemon/durable/forget_work.h"
 
 /* What the daemon around it does. */
@@ -18,6 +19,8 @@ typedef struct cop_forgetting_hooks {
 	cop_err (*copy_config)(void *context, cop_config **out, cop_diag *diag);
 	/* The model has another slot now; the old one is closed next. */
 	void (*moved)(void *context, cop_model_slot *was, cop_model_slot *now);
+	/* A refit of the model that is under way, and may have seen what is forgotten, ends. */
+	void (*stop_refit)(void *context, const cop_model_slot *slot);
 	/* A process of the daemon reads the journal, which an erased segment would disturb. */
 	bool (*is_read)(void *context);
 	void *context;
@@ -38,23 +41,6 @@ typedef enum cop_forgetting_state {
 /* "nothing", "pause", "scan" ...; never NULL. */
 const char *cop_forgetting_state_text(cop_forgetting_state state);
 
-#define COP_FORGETTING_MODELS 16 /* that a report names */
-
-typedef struct cop_forgetting_report {
-	uint64_t order; /* its number; 0: none was carried out yet */
-	size_t models;  /* in which there was something; of the first COP_FORGETTING_MODELS there is more: */
-	cop_forget_model of[COP_FORGETTING_MODELS];
-	uint64_t waiting;  /* decisions that waited, and were ended */
-	uint64_t contexts; /* that waited for a subscriber, and were dropped */
-	bool relearned;    /* the models were learned again; false: there was nothing, or see why */
-	const char *why;   /* why they were not: "nothing", "journal", "start", "gap", "records"; NULL: they were */
-	uint64_t from;     /* record that learning began with */
-	uint64_t records;  /* erased, or with less in them */
-	uint64_t segments, checkpoints;
-	uint64_t parked; /* models that are not served and had something: what they learned stays */
-	double seconds;
-} cop_forgetting_report;
-
 typedef struct cop_forgetting {
 	cop_durability *durable; /* kept */
 	cop_forgetting_hooks hooks;
@@ -71,9 +57,9 @@ typedef struct cop_forgetting {
 	uint64_t sequence;   /* without a journal: checkpoints so far */
 	double began, next;  /* monotonic seconds; next: not before then */
 	uint64_t done, failed;
-	char reason[256];             /* of the last failure */
-	cop_forgetting_report report; /* of the order under way, */
-	cop_forgetting_report last;   /* and of the last one that was carried out */
+	char reason[256];         /* of the last failure */
+	cop_forget_report report; /* of the order under way, */
+	cop_forget_report last;   /* and of the last one that was carried out */
 } cop_forgetting;
 
 /* Takes up orders that stand in the state folder. */

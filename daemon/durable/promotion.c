@@ -103,6 +103,11 @@ static void log_change(const cop_promotion *s, cop_wire_promotion kind, const co
 /* What can fail of recording comes first. */
 static cop_err prepare(const cop_promotion *s, cop_wire_promotion kind, uint64_t number, cop_diag *diag)
 {
+	const bool swaps = kind != COP_WIRE_PROMOTION_FREEZE && kind != COP_WIRE_PROMOTION_THAW;
+	if (s->durable->held && swaps && !s->held_too) {
+		cop_diag_message(diag, "an order to forget is carried out; expected to be asked again when it is done");
+		return COP_EIO;
+	}
 	if (s->durable->journal == NULL)
 		return COP_OK;
 	if (cop_journaler_broken(s->durable->journal)) {

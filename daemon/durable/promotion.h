@@ -13,6 +13,7 @@ typedef struct cop_promotion {
 	cop_durability *durable;
 	cop_model_slot *slot; /* one of its models */
 	const char *by;       /* who wants it: a word for the log */
+	bool held_too;        /* also while others are held up (durability.h) */
 	/* Of a challenge: ready and not failed, else NULL: the file is read and the room made here, which takes time.
 	 */
 	cop_challenger_load *load;
@@ -20,7 +21,8 @@ typedef struct cop_promotion {
 
 /* Does it and records it; number: of the challenger, for a challenge. *sequence (NULL allowed): the record's, 0 without
  * a journal. Nothing changed on error, with *diag: COP_ENOTFOUND: there is no challenger (no predecessor, no such
- * file). COP_EEXIST: frozen, or not, already. COP_EIO: also, the journal is broken. COP_ESHAPE, COP_EFORMAT,
+ * file). COP_EEXIST: frozen, or not, already. COP_EIO: also, the journal is broken, or an
+ * order to forget is carried out, during which models only freeze and thaw. COP_ESHAPE, COP_EFORMAT,
  * COP_EVERSION, COP_ENONFINITE, COP_EINVAL: the challenger does not fit. COP_ENOMEM. */
 COP_CHECK cop_err cop_promotion_do(
         const cop_promotion *promotion, cop_wire_promotion kind, uint64_t number, uint64_t *sequence, cop_diag *diag);

@@ -348,6 +348,7 @@ void cop_model_slot_replace(cop_model_slot *slot, cop_model_slot *from)
 	cop_model_counters_shift(
 	        &slot->before, cop_model_get_counters(from->model), cop_model_get_counters(slot->model));
 	slot->decided = now.decisions;
+	cop_refit_state_replace(&slot->refit, &from->refit);
 }
 
 cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, cop_log *log, cop_diag *diag)

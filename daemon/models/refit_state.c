@@ -103,6 +103,18 @@ uint64_t cop_refit_state_window(const cop_refit_state *state, uint64_t decisions
 	return before < state->marks ? state->mark[before].next : 0;
 }
 
+void cop_refit_state_replace(cop_refit_state *state, const cop_refit_state *from)
+{
+	cop_refit_controller *c = &state->controller;
+	const cop_refit_controller *was = &from->controller;
+	c->number = was->number > c->number ? was->number : c->number;
+	c->began = was->began;
+	c->spent = was->spent;
+	c->asked = was->asked;
+	c->failures = was->failures;
+	c->not_before = was->not_before;
+}
+
 /* ---- saved ---- */
 
 bool cop_refit_state_used(const cop_refit_state *state)

@@ -66,6 +66,9 @@ void cop_refit_state_mark(cop_refit_state *state, uint64_t next, uint64_t decisi
 /* Where the window begins, or before; 0: at the journal's beginning. */
 uint64_t cop_refit_state_window(const cop_refit_state *state, uint64_t decisions, uint64_t window);
 
+/* What is not of the model's events stays with another state of it: that numbers rise, and when the last refit was. */
+void cop_refit_state_replace(cop_refit_state *state, const cop_refit_state *from);
+
 /* Whether there is anything to save. */
 bool cop_refit_state_used(const cop_refit_state *state);
 void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out);

@@ -304,7 +304,7 @@ static void take_challenger(cop_refits *r, double now)
 static void decide(cop_refits *r, cop_model_slot *slot)
 {
 	const cop_config_refit *c = &slot->config->refit;
-	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
+	if (r->durable->held || !c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
 		return;
 	const cop_refit_controller_settings rule = rule_of(slot);
 	cop_promotion_test_roles roles;
@@ -336,7 +336,7 @@ static void attend(cop_refits *r, double now)
 		cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
 		abandon(r);
 	} else if (cop_refits_is_loading(r)) {
-		if (cop_challenger_load_is_ready(&r->load))
+		if (!r->durable->held && cop_challenger_load_is_ready(&r->load))
 			take_challenger(r, now);
 	} else if (cop_worker_process_take(&r->process, now, &r->end) == COP_OK) {
 		note_spent(r, r->end.spent);

@@ -4,9 +4,9 @@
 
 #include "wire/wire_put.h"
 
-static void put_report(const cop_forgetting_report *r, cop_bytes *out)
+static void put_report(const cop_forget_report *r, cop_bytes *out)
 {
-	size_t count = r->models < COP_FORGETTING_MODELS ? r->models : COP_FORGETTING_MODELS;
+	size_t count = r->models < COP_FORGET_REPORT_MODELS ? r->models : COP_FORGET_REPORT_MODELS;
 	cop_wire_put_text(out, "models");
 	cop_wire_put_array(out, count);
 	for (size_t i = 0; i < count; i++) {
@@ -23,6 +23,8 @@ static void put_report(const cop_forgetting_report *r, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "contexts", r->contexts);
 	cop_wire_put_key_unsigned(out, "segments", r->segments);
 	cop_wire_put_key_unsigned(out, "checkpoints", r->checkpoints);
+	cop_wire_put_key_unsigned(out, "refits", r->refits);
+	cop_wire_put_key_unsigned(out, "refits_serving", r->refits_serving);
 	cop_wire_put_key_bool(out, "relearned", r->relearned);
 	if (r->relearned)
 		cop_wire_put_key_unsigned(out, "from", r->from);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "history/forget_promotions.h"
 #include "history/forget_spans.h"
 #include "store/journal_reader.h"
 #include "wire/wire_mention.h"
@@ -30,6 +31,7 @@ struct cop_forget_plan {
 	size_t side_count;
 	uint64_t next; /* record to go on with */
 	uint64_t unread;
+	cop_forget_promotions promotions;
 	bool (*goes_on)(void *context);
 	void *context;
 };
@@ -92,6 +94,7 @@ void cop_forget_plan_free(cop_forget_plan *plan)
 		cop_forget_spans_fini(&plan->sides[i].spans);
 		cop_mem_free(plan->sides[i].models);
 	}
+	cop_forget_promotions_fini(&plan->promotions);
 	cop_mem_free(plan);
 }
 
@@ -123,7 +126,7 @@ uint64_t cop_forget_first(const cop_forget_plan *plan)
 uint64_t cop_forget_last(const cop_forget_plan *plan)
 {
 	const side *s = chosen(plan);
-	uint64_t last = 0;
+	uint64_t last = cop_forget_promotions_last(&plan->promotions);
 	for (size_t i = 0; i < s->count; i++)
 		if (s->models[i].last > last)
 			last = s->models[i].last;
@@ -291,8 +294,20 @@ cop_err cop_forget_take(cop_forget_plan *plan, const cop_journal_record *record)
 	for (size_t i = 0; i < plan->side_count && err == COP_OK && read && in_scope(plan, &mention); i++)
 		err = take(plan, &plan->sides[i], record, &mention);
 	if (err == COP_OK)
+		err = cop_forget_promotions_take(&plan->promotions, record);
+	if (err == COP_OK)
 		plan->next = record->sequence + 1;
 	return err;
+}
+
+void cop_forget_drop_challenger(cop_forget_plan *plan, const char *model, uint64_t number)
+{
+	cop_forget_promotions_drop(&plan->promotions, model, number);
+}
+
+bool cop_forget_serving(const cop_forget_plan *plan, const char *model, uint64_t *serving, uint64_t *shadow)
+{
+	return cop_forget_promotions_serving(&plan->promotions, model, serving, shadow);
 }
 
 /* Where to begin: the record to go on with, or the oldest there is. */
@@ -361,6 +376,19 @@ static cop_err put_edited(
 	return room->err;
 }
 
+/* Of a challenger that is dropped. */
+static cop_err edit_promotion(const cop_forget_plan *plan, const cop_journal_record *record, cop_bytes *room,
+        cop_journal_record *out, cop_forget_fate *fate)
+{
+	cop_wire_glance mention;
+	looking at = { .plan = plan, .side = chosen(plan), .mention = &mention };
+	if (!cop_forget_promotions_is_gone(&plan->promotions, record->sequence) ||
+	        cop_wire_mention_read(record->body, record->length, &mention) != COP_OK)
+		return COP_OK;
+	*fate = COP_FORGET_ERASED;
+	return put_edited(&at, true, record, room, out);
+}
+
 cop_err cop_forget_edit(const cop_forget_plan *plan, const cop_journal_record *record, cop_bytes *room,
         cop_journal_record *out, cop_forget_fate *fate)
 {
@@ -368,6 +396,8 @@ cop_err cop_forget_edit(const cop_forget_plan *plan, const cop_journal_record *r
 	const side *s = chosen(plan);
 	*out = *record;
 	*fate = COP_FORGET_KEEP;
+	if (record->type == COP_WIRE_RECORD_PROMOTION)
+		return edit_promotion(plan, record, room, out, fate);
 	if (s->count == 0 || record->sequence >= plan->next || !is_read(record->type) ||
 	        cop_wire_mention_read(record->body, record->length, &mention) != COP_OK || !in_scope(plan, &mention))
 		return COP_OK;

@@ -5,7 +5,8 @@
  * the unit begins the same. What stands under such an id then, or names the unit, is the unit's: decisions, feedback,
  * activations, unheard. It becomes a record of type 8 (docs/reference/journal.md) that keeps time and model alone,
  * and, where other decisions were ended by it, these endings, without which they would wait for ever. Other records
- * lose what they list of the unit's endings. So what is left can be recovered from, from before the unit's first record
+ * lose what they list of the unit's endings. Records of a challenger that is dropped (cop_forget_drop_challenger) become of
+ * type 8 as well. So what is left can be recovered from, from before the unit's first record
  * on. A plan is of one thread at a time; once it has been scanned, edits may be on several. */
 #ifndef COP_HISTORY_FORGET_H
 #define COP_HISTORY_FORGET_H
@@ -59,6 +60,11 @@ uint64_t cop_forget_unread(const cop_forget_plan *plan);
 /* The first and last record concerned, of all models; 0: none. */
 uint64_t cop_forget_first(const cop_forget_plan *plan);
 uint64_t cop_forget_last(const cop_forget_plan *plan);
+
+/* A challenger of the model, by its stored name, is dropped: so are the records that speak of it. */
+void cop_forget_drop_challenger(cop_forget_plan *plan, const char *model, uint64_t number);
+/* cop_forget_promotions_serving, of the records that were scanned. */
+bool cop_forget_serving(const cop_forget_plan *plan, const char *model, uint64_t *serving, uint64_t *shadow);
 
 typedef enum cop_forget_fate {
 	COP_FORGET_KEEP,   /* the record stays as it is */

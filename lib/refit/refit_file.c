@@ -6,6 +6,7 @@
 
 #include "refit/refit_window.h"
 #include "store/checkpoint_file.h"
+#include "tree/trees_checkpoint.h"
 #include "wire/wire_models.h"
 
 #define PROMOTION_SECTION "promotion"
@@ -151,6 +152,13 @@ static void walk_all(walk *w, cop_refit_settings *settings, cop_refit_report *re
 
 /* ---- writing ---- */
 
+static void put_window(const cop_refit_report *r, cop_bytes *bytes)
+{
+	const uint64_t last = r->judged.last > r->fitted.last ? r->judged.last : r->fitted.last;
+	cop_trees_checkpoint_put_window(
+	        bytes, r->fitted.events > 0 ? r->fitted.first : r->judged.first, r->learned > last ? r->learned : last);
+}
+
 void cop_refit_file_put(const cop_refit_file *file, cop_bytes *bytes)
 {
 	cop_refit_settings settings = file->settings;
@@ -163,6 +171,7 @@ void cop_refit_file_put(const cop_refit_file *file, cop_bytes *bytes)
 	mark = cop_section_file_begin_section(bytes, PROMOTION_SECTION, PROMOTION_VERSION);
 	cop_promotion_test_save(&file->report.promotion, bytes);
 	cop_section_file_end_section(bytes, mark);
+	put_window(&report, bytes);
 	cop_trees_save(file->trees, bytes);
 	cop_section_file_end(bytes, whole);
 }

@@ -179,7 +179,8 @@ def test_forgotten_unit_stays_forgotten_over_kills_and_may_come_back(daemon):
     assert forget(one, "tom")["models"] != []
     assert forget(one, "tom", status=1) | {"seconds": 0} == {
         "order": 2 if "order=3" not in one.log() else 3, "done": True, "models": [], "records": 0, "waiting": 0,
-        "contexts": 0, "segments": 0, "checkpoints": 0, "relearned": False, "why": "nothing", "parked": 0, "seconds": 0,
+        "contexts": 0, "segments": 0, "checkpoints": 0, "refits": 0, "refits_serving": 0,
+        "relearned": False, "why": "nothing", "parked": 0, "seconds": 0,
         "version": forget(one, "nobody", status=1)["version"]}
 
 

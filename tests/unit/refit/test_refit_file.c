@@ -4,6 +4,7 @@
 #include "refit/refit_file.h"
 #include "refit_fixture.h"
 #include "store/checkpoint_file.h"
+#include "tree/trees_checkpoint.h"
 
 /* A refit of a small journal; trees are the caller's. */
 static cop_refit_file make(const world *w)
@@ -73,6 +74,28 @@ static void body_of(const cop_refit_file *file, cop_bytes *bytes)
 	cop_bytes_init(bytes);
 	cop_refit_file_put(file, bytes);
 	assert_int_equal(bytes->err, COP_OK);
+}
+
+static void test_window_stands_for_itself(void **state)
+{
+	(void)state;
+	const world w = small_world();
+	char path[256], name[COP_CHECKPOINT_NAME_ROOM];
+	uint64_t window[2];
+	empty_folder();
+	cop_refit_file file = make(&w);
+	assert_int_equal(cop_refit_file_write(folder, "m.refit", 7, &file, NULL), COP_OK);
+	cop_checkpoint_name("m.refit", 7, name);
+	(void)snprintf(path, sizeof path, "%s/%.180s", folder, name);
+	assert_int_equal(cop_trees_checkpoint_window(path, window, NULL), COP_OK);
+	const cop_refit_report *r = &file.report;
+	assert_true(r->fitted.events > 0 && r->judged.events > 0);
+	assert_int_equal(window[0], r->fitted.first);
+	assert_int_equal(window[1], r->learned > r->judged.last ? r->learned : r->judged.last);
+	assert_int_equal(cop_trees_checkpoint_window("/nowhere/m.refit", window, NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_checkpoint_write(folder, "m.refit", 7, "x", 1, NULL), COP_OK);
+	assert_int_equal(cop_trees_checkpoint_window(path, window, NULL), COP_EFORMAT);
+	cop_trees_free(file.trees);
 }
 
 static void test_cut_and_bent_bytes_are_refused(void **state)
@@ -317,6 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_written_refit_is_read),
+		TEST(test_window_stands_for_itself),
 		TEST(test_cut_and_bent_bytes_are_refused),
 		TEST(test_parts_that_do_not_fit_are_refused),
 		TEST(test_newer_version_is_refused_by_name),

@@ -1,0 +1,31 @@
+/* One line of what was done, and a warning for each thing that stays. */
+#include "daemon/durable/forget_report.h"
+
+#include <inttypes.h>
+
+void cop_forget_report_fill(cop_forget_report *report, const cop_forget_plan *plan)
+{
+	size_t count;
+	const cop_forget_model *models = cop_forget_models(plan, &count);
+	report->models = count;
+	for (size_t i = 0; i < count && i < COP_FORGET_REPORT_MODELS; i++)
+		report->of[i] = models[i];
+}
+
+void cop_forget_report_tell(const cop_forget_report *r, cop_log *log)
+{
+	cop_log_line(log, COP_LOG_NOTICE, "forgotten",
+	        "order=%" PRIu64 " models=%zu records=%" PRIu64 " waiting=%" PRIu64 " contexts=%" PRIu64
+	        " segments=%" PRIu64 " checkpoints=%" PRIu64 " refits=%" PRIu64 " relearned=%s seconds=%.3f",
+	        r->order, r->models, r->records, r->waiting, r->contexts, r->segments, r->checkpoints, r->refits,
+	        r->relearned ? "yes" : r->why, r->seconds);
+	if (r->refits_serving > 0)
+		cop_log_line(log, COP_LOG_WARNING, "forget_serving",
+		        "models=%" PRIu64 " reason=\"served by trees that were fitted to records of theirs\"",
+		        r->refits_serving);
+	if (r->parked > 0)
+		cop_log_line(log, COP_LOG_WARNING, "forget_parked",
+		        "models=%" PRIu64
+		        " reason=\"not served, so what they learned of theirs stays part of their sums\"",
+		        r->parked);
+}
