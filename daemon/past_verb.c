@@ -106,7 +106,7 @@ typedef struct collection {
 	size_t count;
 } collection;
 
-static bool collect(void *context, const cop_event_id *id, double time, const cop_decision *decision)
+static bool collect(void *context, const cop_event_id *id, const cop_model_waiting *waiting)
 {
 	static const cop_past_fate waits = { .waits = true };
 	collection *c = context;
@@ -114,13 +114,14 @@ static bool collect(void *context, const cop_event_id *id, double time, const co
 		return true;
 	bool values = cop_learner_plays_values(&c->slot->config->set.learner);
 	const cop_past_search_found found = { .id = *id,
-		.time = time,
+		.time = waiting->time,
 		.has_value = values,
 		.has_arm = !values,
 		.has_p = !values,
-		.arm = decision->arm,
-		.value = decision->y,
-		.p = decision->p };
+		.arm = waiting->decision.arm,
+		.value = waiting->decision.y,
+		.p = waiting->decision.p,
+		.by = waiting->by };
 	size_t map = cop_wire_put_map_open(c->out);
 	cop_past_body_put_found(c->slot->config, &found, c->out);
 	cop_past_body_put_fate(&waits, c->out);

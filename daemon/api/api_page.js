@@ -165,18 +165,21 @@ function shares(history) {
     });
   }
   const words = layers.map((layer) => `${layer.name} ${percent(layer.sum / total)}`);
+  const baseline = arms.map((arm) => arm.baseline || 0), held = baseline.reduce((a, b) => a + b, 0);
   return [
     picture("Shares of the arms over time; in all: " + words.join(", "),
       [...frame("0", "100 %", history), ...paths.map((d, k) => draw("path", { class: "f" + k, d: d || "M0 0" }))]),
     make("ul", layers.map((layer, k) => make("li", [
       draw("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, [draw("rect", { width: 10, height: 10, class: "f" + k })]), words[k]])), { class: "key" }),
-  ];
+    held > 0 && soft(`Of the policy. The baseline decided ${number(held)} beside it: ` +
+      order.filter((k) => baseline[k] > 0).map((k) => `${arm_name(arms[k], k)} ${percent(baseline[k] / held)}`).join(", ") + "."),
+  ].filter(Boolean);
 }
 
-// An interval and 0 on one line.
-function interval(label, gain, low, high, reach) {
+// An interval and 0 on one line; sure: its colour says which side it is on.
+function interval(label, gain, low, high, sure, reach) {
   const at = (value) => 8 + ((WIDTH - 16) * (Math.max(-reach, Math.min(reach, value)) + reach)) / (2 * reach);
-  const kind = low > 0 ? " good" : high < 0 ? " bad" : "";
+  const kind = !sure ? "" : low > 0 ? " good" : high < 0 ? " bad" : "";
   return draw("svg", { viewBox: `0 0 ${WIDTH} 34`, role: "img", "aria-label": label }, [
     draw("path", { class: "zero", d: `M${at(0)} 2V20` }), text(at(0), 32, "0", "middle"),
     text(2, 32, number(-reach, 2)), text(WIDTH - 2, 32, number(reach, 2), "end"),
@@ -200,11 +203,12 @@ function gain(model) {
     ...named_losses(model)];
   const parts = [];
   if (known(held.gain) && known(held.low) && known(held.high)) {
-    const verdict = held.low > 0 ? "The policy is better than the control group" : held.high < 0
+    const sure = !held.suspicious;
+    const verdict = !sure ? "No verdict, since units are not split as promised" : held.low > 0 ? "The policy is better than the control group" : held.high < 0
       ? "The policy is worse than the control group" : "It is not sure yet which is better";
     const words = `${verdict}: gain ${number(held.gain)}, between ${number(held.low)} and ${number(held.high)}`;
-    parts.push(interval(words, held.gain, held.low, held.high, Math.max(Math.abs(held.low), Math.abs(held.high), 1e-9)));
-    parts.push(make("p", words + " (95 %, at all times at once).", { class: held.low > 0 ? "good" : held.high < 0 ? "bad" : "soft" }));
+    parts.push(interval(words, held.gain, held.low, held.high, sure, Math.max(Math.abs(held.low), Math.abs(held.high), 1e-9)));
+    parts.push(make("p", words + " (95 %, at all times at once).", { class: !sure || held.high < 0 ? "bad" : held.low > 0 ? "good" : "soft" }));
   } else parts.push(soft("Both groups need losses before the gain is known."));
   parts.push(table("Mean losses", ["", "losses", "mean", "told"], ["policy", "control"].map((name) =>
     [name, number(held[name].losses), number(held[name].mean_loss), percent(held[name].told)])));
@@ -222,7 +226,7 @@ function propensities(history) {
   return [
     list([["least that was played", number(is.least, 3)], ["mean of 1 / p", number(is.mean_weight, 3)],
       ["effective share", percent(is.effective_share)]]),
-    soft("Where propensities are right, the mean of 1 / p is near the number of eligible arms. The effective share is how much of the log " +
+    soft("Of what the policy decided. Where propensities are right, the mean of 1 / p is near the number of eligible arms. The effective share is how much of the log " +
       "counts when a policy of equal probabilities is judged by it."),
   ];
 }
@@ -250,7 +254,7 @@ function refits(model) {
 
 function alarms_of(model) {
   const found = [], held = model.holdout;
-  if (held && known(held.high) && held.high < 0) found.push("The policy is worse than the control group.");
+  if (held && !held.suspicious && known(held.high) && held.high < 0) found.push("The policy is worse than the control group.");
   if (held && held.suspicious) found.push("Units are not split as promised between policy and control group.");
   if (held && held.uneven) found.push("Losses come less often for one of policy and control group, so their means mislead.");
   if (model.refused > 0) found.push(`${number(model.refused)} updates were refused, since they would have diverged.`);
@@ -260,10 +264,9 @@ function alarms_of(model) {
 }
 
 function model_alarms_text(model) {
-  const held = model.holdout;
-  if (held && known(held.low) && held.low > 0) return ["gain " + number(held.gain, 3), "good"];
-  const found = alarms_of(model);
-  return found.length > 0 ? [found.length + (found.length === 1 ? " alarm" : " alarms"), "bad"] : null;
+  const held = model.holdout, found = alarms_of(model);
+  if (found.length > 0) return [found.length + (found.length === 1 ? " alarm" : " alarms"), "bad"];
+  return held && known(held.low) && held.low > 0 ? ["gain " + number(held.gain, 3), "good"] : null;
 }
 
 // Links stay the same elements, so that the focus stays.
@@ -357,7 +360,10 @@ function explanation(is) {
     list([
       ["played", played(is)],
       is.p !== undefined && ["propensity", number(is.p)],
+      is.by && ["decided by", MAKERS[is.by] || is.by],
       is.greedy !== undefined && ["the best predicted", is.greedy ? "yes" : "no, it explored"],
+      is.agrees !== undefined && ["the policy's best predicted", is.agrees ? "the same" : "another one"],
+      is.own_p !== undefined && ["the policy's probability of it", number(is.own_p)],
       is.prediction !== undefined && ["prediction", number(is.prediction)],
       is.t !== undefined && ["decided", clock(is.t)],
       ["outcome", outcome(is)],
@@ -382,6 +388,7 @@ function explanation(is) {
 
 const ENDS = { feedback: "loss", recorded: "loss at its window's end", default: "default loss", unanswered: "no loss came in its window",
   pushed_out: "pushed out by newer ones", pushed_out_recorded: "pushed out by newer ones, loss", another_action: "another action was reported, loss" };
+const MAKERS = { holdout: "the control group", conservative: "the baseline, since the policy was kept back", observed: "the existing system" };
 const search = { text: "", more: 0, shown: [], abort: null };
 
 const played = (is) => (is.y !== undefined ? `value ${number(is.y)}` : is.arm !== undefined ? is.arm : "arm " + is.a);
@@ -443,7 +450,7 @@ async function explain(row, button) {
 function show_rows(rows) {
   for (const row of rows) {
     const button = make("button", [make("strong", row.id), make("span", clock(row.t), { class: "soft" }),
-      make("span", played(row) + (row.p === undefined ? "" : ", p " + number(row.p, 3))), make("span", outcome(row), { class: "soft" })],
+      make("span", played(row) + (row.p === undefined ? "" : ", p " + number(row.p, 3)) + (row.by ? ", by " + (MAKERS[row.by] || row.by) : "")), make("span", outcome(row), { class: "soft" })],
     { type: "button", "aria-expanded": "false" });
     button.addEventListener("click", () => explain(row, button));
     find("past-found").append(make("li", button));

@@ -337,6 +337,9 @@ static void check_control(cop_config_reading *reading, cfg_t *section, const cop
 		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
 		        "got %.12g, expected uniform, caller, or %s from 0 to %.12g", s->baseline,
 		        ranks ? "a candidate's place" : "an arm", arms - 1.0);
+	else if (s->has_baseline && !ranks && cop_shares_retired(&s->learner.exploration.shares, (size_t)s->baseline))
+		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
+		        "share_max gives arm %.12g 0; expected one that is not retired", s->baseline);
 }
 
 /* The option that is wrong stands before the colon. */

@@ -36,7 +36,8 @@ static bool read_found(const cop_past_search_wanted *wanted, const cop_journal_r
 		.has_p = glance.has_p,
 		.arm = glance.arm,
 		.value = glance.value,
-		.p = glance.p };
+		.p = glance.p,
+		.by = glance.by };
 	return true;
 }
 

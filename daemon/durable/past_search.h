@@ -29,6 +29,7 @@ typedef struct cop_past_search_found {
 	uint64_t arm;
 	double value; /* in [0, 1] */
 	double p;
+	cop_wire_maker by;
 } cop_past_search_found;
 
 typedef struct cop_past_search {

@@ -285,7 +285,7 @@ void cop_control_body_look(cop_model_slot *slot, cop_log *log)
 	if (!is_used(slot))
 		return;
 	cop_control_summarise(cop_model_control(slot->model), &is);
-	int sign = is.low > 0.0 ? 1 : is.high < 0.0 ? -1 : 0;
+	int sign = is.suspicious ? 0 : is.low > 0.0 ? 1 : is.high < 0.0 ? -1 : 0;
 	double gain = scaled(slot, is.gain, true), low = scaled(slot, is.low, true), high = scaled(slot, is.high, true);
 	if (sign != slot->gain_told && sign > 0)
 		cop_log_line(log, COP_LOG_NOTICE, "gain_sure", "model=%s gain=%.6g low=%.6g high=%.6g", slot->name,

@@ -64,11 +64,12 @@ static cop_err make_workspace(cop_model_slot *slot)
 	slot->held_probability = cop_mem_alloc(l->arms + candidates, sizeof *slot->held_probability);
 	slot->counted_arms = l->arms <= COP_COUNTED_ARMS ? l->arms : 0;
 	slot->arm_decisions = cop_mem_alloc(slot->counted_arms, sizeof *slot->arm_decisions);
+	slot->arm_baseline = cop_mem_alloc(slot->counted_arms, sizeof *slot->arm_baseline);
 	const cop_wire_workspace *w = &slot->workspace;
 	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
 	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
 	            slot->order != NULL && slot->played != NULL && slot->held_probability != NULL &&
-	            slot->arm_decisions != NULL;
+	            slot->arm_decisions != NULL && slot->arm_baseline != NULL;
 	return made ? COP_OK : COP_ENOMEM;
 }
 
@@ -154,6 +155,7 @@ void cop_model_slot_close(cop_model_slot *slot)
 	cop_mem_free(slot->played);
 	cop_mem_free(slot->held_probability);
 	cop_mem_free(slot->arm_decisions);
+	cop_mem_free(slot->arm_baseline);
 	cop_timeline_fini(&slot->timeline);
 	cop_bytes_fini(&slot->room);
 	cop_unheard_fini(&slot->unheard);
@@ -305,9 +307,11 @@ void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from)
 	from->unheard = (cop_unheard){ 0 };
 	slot->unheard_decisions = from->unheard_decisions;
 	memcpy(slot->arm_decisions, from->arm_decisions, arms * sizeof *slot->arm_decisions);
+	memcpy(slot->arm_baseline, from->arm_baseline, arms * sizeof *slot->arm_baseline);
 	slot->quota = from->quota;
 	slot->limited = from->limited;
 	slot->least_p = from->least_p;
+	slot->weighed = from->weighed;
 	slot->weights = from->weights;
 	slot->weights_squared = from->weights_squared;
 	cop_timeline_follow(&slot->timeline, &from->timeline);
@@ -407,7 +411,8 @@ void cop_model_slot_charge(cop_model_slot *slot, size_t events)
 void cop_model_slot_sums(const cop_model_slot *slot, cop_timeline_sums *sums)
 {
 	const cop_model_counters *c = cop_model_get_counters(slot->model);
-	*sums = (cop_timeline_sums){ c->decisions, c->learned, c->loss_sum, slot->weights, slot->weights_squared };
+	*sums = (cop_timeline_sums){ c->decisions, c->learned, c->loss_sum, slot->weighed, slot->weights,
+		slot->weights_squared };
 }
 
 void cop_model_slot_loss_sums(const cop_model_slot *slot, cop_loss_sum out[COP_NAMED_LOSSES_MOST])

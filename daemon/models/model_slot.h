@@ -58,12 +58,14 @@ typedef struct cop_model_slot {
 	cop_model_stream contexts, feedback;
 	cop_unheard unheard;        /* contexts that nobody would hear the actions of */
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
-	uint64_t *arm_decisions;    /* since the process began to serve it, of counted_arms */
+	uint64_t *arm_decisions;    /* since the process began to serve it, of counted_arms; not the baseline's, */
+	uint64_t *arm_baseline;     /* which are here */
 	size_t counted_arms;        /* all, or none where there are more than COP_COUNTED_ARMS */
 	cop_quota quota;            /* of config's rate */
 	uint64_t limited;           /* messages beyond it */
-	double least_p;             /* propensity of what was played since then; 0: none yet; not of values */
-	double weights;             /* of its decisions since then, 1 / p added up, and its square; not of values */
+	double least_p;   /* propensity of what was played since then; 0: none yet; not of values or a baseline */
+	uint64_t weighed; /* such decisions, */
+	double weights;   /* their 1 / p added up, and its square */
 	double weights_squared;
 	cop_timeline timeline; /* since then, with the arms if there are at most COP_TIMED_ARMS */
 	uint64_t decided;      /* decisions when the loop last looked for reward windows that are over */

@@ -48,6 +48,7 @@ static void add(cop_timeline_sums *to, const cop_timeline_sums *more)
 	to->decisions += more->decisions;
 	to->losses += more->losses;
 	to->loss += more->loss;
+	to->weighed += more->weighed;
 	to->weights += more->weights;
 	to->weights_squared += more->weights_squared;
 }
@@ -93,6 +94,7 @@ void cop_timeline_shift(cop_timeline *timeline, const cop_timeline_sums *was, co
 	timeline->past.decisions += now->decisions - was->decisions; /* whatever is greater */
 	timeline->past.losses += now->losses - was->losses;
 	timeline->past.loss += now->loss - was->loss;
+	timeline->past.weighed += now->weighed - was->weighed;
 	timeline->past.weights += now->weights - was->weights;
 	timeline->past.weights_squared += now->weights_squared - was->weights_squared;
 }
@@ -115,6 +117,7 @@ static void push(
 	item->decisions = sums->decisions - t->past.decisions;
 	item->losses = sums->losses - t->past.losses;
 	item->loss = sums->loss - t->past.loss;
+	item->weighed = sums->weighed - t->past.weighed;
 	item->weights = sums->weights - t->past.weights;
 	item->weights_squared = sums->weights_squared - t->past.weights_squared;
 	for (size_t k = 0; k < t->arms; k++)
@@ -139,7 +142,7 @@ void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_su
 
 double cop_timeline_effective_share(const cop_timeline_sums *sums)
 {
-	if (sums->decisions == 0 || !(sums->weights_squared > 0.0))
+	if (sums->weighed == 0 || !(sums->weights_squared > 0.0))
 		return (double)NAN;
-	return sums->weights * sums->weights / ((double)sums->decisions * sums->weights_squared);
+	return sums->weights * sums->weights / ((double)sums->weighed * sums->weights_squared);
 }

@@ -19,7 +19,8 @@ typedef struct cop_timeline_sums {
 	uint64_t decisions;
 	uint64_t losses;        /* that were learned */
 	double loss;            /* their sum, in units of loss_range */
-	double weights;         /* sum of 1 / p over decisions, p: the propensity of what was played */
+	uint64_t weighed;       /* decisions that a baseline did not make */
+	double weights;         /* sum of 1 / p over these, p: the propensity of what was played */
 	double weights_squared; /* sum of 1 / p^2 */
 } cop_timeline_sums;
 
@@ -50,7 +51,7 @@ void cop_timeline_begin(cop_timeline *timeline, double now, const cop_timeline_s
 void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions,
         const cop_loss_sum *losses);
 
-/* How many decisions of equal probabilities those of such sums are worth, as a share of them: (sum w)^2 / (n sum w^2)
+/* How many decisions of equal probabilities the weighed ones of such sums are worth, as a share of them: (sum w)^2 / (n sum w^2)
  * with w = 1 / p (Kish's effective sample size). NaN without decisions. */
 double cop_timeline_effective_share(const cop_timeline_sums *sums);
 

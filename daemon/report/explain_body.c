@@ -1,7 +1,7 @@
 /* A feature's index means, by the learner: a place of the context, one of the context and candidate together, or a
  * product of two. A name is sought in this order: the configured or saved names, the names kept of hashed places, then
  * x3 or c3. A prediction is the sum of the experts' contributions, around 1/2 for losses of arms and around 0 for
- * values. */
+ * values. Of a decision that the policy did not make there is no `greedy`, which would be a choice of its own. */
 #include "daemon/report/explain_body.h"
 
 #include <stdio.h>
@@ -122,8 +122,23 @@ static void put_action(const cop_explain_body *body, cop_bytes *out)
 	else if (body->arm != NULL)
 		cop_wire_put_key_string(out, "arm", body->arm, body->arm_length);
 	cop_wire_put_key_double(out, "p", body->decision.p);
-	cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
+	if (body->by == COP_WIRE_BY_POLICY) {
+		cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
+	} else {
+		cop_wire_put_key_text(out, "by", cop_wire_split_maker_text(body->by));
+		cop_wire_put_key_bool(out, "agrees", body->decision.greedy);
+		cop_wire_put_key_double(out, "own_p", body->own_p);
+	}
 	cop_wire_put_key_double(out, "prediction", body->explanation->prediction);
+}
+
+static bool note_maker(void *context, const cop_event_id *id, const cop_model_waiting *waiting)
+{
+	cop_explain_body *body = context;
+	(void)id;
+	body->by = waiting->by;
+	body->own_p = waiting->own_p;
+	return true;
 }
 
 cop_err cop_explain_body_of_waiting(cop_explain_body *body, const cop_event_id *id)
@@ -133,6 +148,7 @@ cop_err cop_explain_body_of_waiting(cop_explain_body *body, const cop_event_id *
 	cop_err err = cop_model_explain(slot->model, id, &body->decision, &body->explanation, &body->kept);
 	if (err == COP_OK)
 		err = cop_model_waiting_rows(slot->model, id, &body->x, &body->candidate);
+	(void)cop_model_visit_one(slot->model, id, note_maker, body);
 	const cop_played_name *played =
 	        slot->shape.max_candidates == 0 ? NULL : cop_played_names_find(slot->played, id);
 	if (err == COP_OK && played != NULL) {

@@ -13,7 +13,9 @@ typedef struct cop_explain_body {
 	const cop_wire_seq *seq;
 	cop_decision decision;
 	const cop_explanation *explanation;
-	bool kept;       /* made at decide time */
+	bool kept; /* made at decide time */
+	cop_wire_maker by;
+	double own_p;    /* as of cop_model_waiting */
 	const char *arm; /* the candidate's name, not terminated; NULL: it has none */
 	size_t arm_length;
 	cop_row x, candidate; /* raw, of what is explained; candidate: of models that rank */

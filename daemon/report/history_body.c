@@ -44,6 +44,8 @@ static void put_arms(const cop_model_slot *slot, cop_bytes *out)
 		cop_wire_put_array(out, t->count);
 		for (size_t i = 0; i < t->count; i++)
 			cop_wire_put_unsigned(out, t->arm[i * t->arms + k]);
+		if (slot->arm_baseline[k] > 0)
+			cop_wire_put_key_unsigned(out, "baseline", slot->arm_baseline[k]);
 		cop_wire_put_map_close(out, map);
 	}
 }
@@ -79,16 +81,15 @@ static void put_named_losses(const cop_timeline *t, cop_bytes *out)
 		put_named_loss(t, k, out);
 }
 
-/* Of decisions since the process began. */
+/* Of decisions since the process began that a baseline did not make. */
 static void put_propensities(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_timeline_sums is;
 	cop_model_slot_sums(slot, &is);
-	is.decisions -= slot->before.decisions;
 	cop_wire_put_text(out, "propensities");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_double(out, "least", slot->least_p);
-	cop_wire_put_key_double(out, "mean_weight", is.weights / (double)is.decisions);
+	cop_wire_put_key_double(out, "mean_weight", is.weights / (double)is.weighed);
 	cop_wire_put_key_double(out, "effective_share", cop_timeline_effective_share(&is));
 	cop_wire_put_map_close(out, map);
 }

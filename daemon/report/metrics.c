@@ -111,16 +111,25 @@ static const model_family model_families[] = {
 };
 
 /* Arms by their names, where they have some. */
+static void put_slot_arms(const char *name, const cop_model_slot *slot, const uint64_t *counts, cop_bytes *out)
+{
+	char labels[COP_ARM_LABEL_ROOM];
+	for (size_t i = 0; i < slot->counted_arms; i++) {
+		cop_arm_label(slot, i, labels);
+		cop_exposition_whole(out, name, labels, counts[i]);
+	}
+}
+
 static void put_arms(const cop_model_table *models, cop_bytes *out)
 {
-	static const char name[] = "coppice_arm_decisions_total";
-	char labels[COP_ARM_LABEL_ROOM];
-	cop_exposition_family(out, name, "New decisions, by arm; of models with 256 arms at most.");
+	static const char name[] = "coppice_arm_decisions_total", baseline[] = "coppice_arm_baseline_decisions_total";
+	cop_exposition_family(out, name, "New decisions but the baseline's, by arm; of models with 256 arms at most.");
 	for (size_t m = 0; m < models->count; m++)
-		for (size_t i = 0; i < models->items[m]->counted_arms; i++) {
-			cop_arm_label(models->items[m], i, labels);
-			cop_exposition_whole(out, name, labels, models->items[m]->arm_decisions[i]);
-		}
+		put_slot_arms(name, models->items[m], models->items[m]->arm_decisions, out);
+	cop_exposition_family(out, baseline, "New decisions that the baseline made beside the policy, by arm.");
+	for (size_t m = 0; m < models->count; m++)
+		if (cop_model_control(models->items[m]->model)->terms.share > 0.0)
+			put_slot_arms(baseline, models->items[m], models->items[m]->arm_baseline, out);
 }
 
 /* ---- refits ---- */

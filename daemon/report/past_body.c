@@ -37,6 +37,8 @@ static void put_action(const cop_config_model *model, const cop_past_search_foun
 	}
 	if (found->has_p)
 		cop_wire_put_key_double(out, "p", found->p);
+	if (found->by != COP_WIRE_BY_POLICY)
+		cop_wire_put_key_text(out, "by", cop_wire_split_maker_text(found->by));
 }
 
 void cop_past_body_put_found(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out)

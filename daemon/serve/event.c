@@ -36,12 +36,6 @@ static cop_model_context model_context(const cop_event_scope *scope, const cop_w
 	};
 }
 
-static const cop_wire_maker makers[COP_CONTROL_MAKERS] = {
-	[COP_CONTROL_POLICY] = COP_WIRE_BY_POLICY,
-	[COP_CONTROL_HELD] = COP_WIRE_BY_HOLDOUT,
-	[COP_CONTROL_KEPT] = COP_WIRE_BY_CONSERVATIVE,
-};
-
 /* Of a new decision: what it was drawn from. */
 static const double *last_probabilities(const cop_event_scope *scope, const cop_wire_context *wire, bool by_baseline)
 {
@@ -65,8 +59,9 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		.p = decision->p,
 		.greedy = decision->greedy,
 		.rev = decision->rev,
-		.by = context->observed || scope->follows ? COP_WIRE_BY_POLICY
-		                                          : makers[cop_model_made_by(served->model)->split_by.by],
+		.by = context->observed || scope->follows
+		              ? COP_WIRE_BY_POLICY
+		              : cop_model_record_maker(cop_model_made_by(served->model)->split_by.by),
 		.repeated = repeated,
 		.durable = !scope->follows && (scope->journal == NULL || !cop_journaler_broken(scope->journal)),
 		.seq = context->seq,
@@ -174,14 +169,16 @@ static cop_err decide(
 	                      : cop_model_decide(model, &context, scope->now, &made->decision, repeated);
 }
 
-static void count_played(cop_model_slot *served, const cop_decision *decision)
+/* A baseline's propensities say nothing of the policy's. */
+static void count_played(cop_model_slot *served, const cop_decision *decision, bool by_baseline)
 {
 	if (decision->arm < served->counted_arms)
-		served->arm_decisions[decision->arm]++;
-	if (decision->p > 0.0 && !cop_model_learner(served->model)->class->values) {
+		(by_baseline ? served->arm_baseline : served->arm_decisions)[decision->arm]++;
+	if (!by_baseline && decision->p > 0.0 && !cop_model_learner(served->model)->class->values) {
 		double weight = 1.0 / decision->p;
 		if (served->least_p == 0.0 || decision->p < served->least_p)
 			served->least_p = decision->p;
+		served->weighed++;
 		served->weights += weight;
 		served->weights_squared += weight * weight;
 	}
@@ -236,7 +233,8 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
 	cop_model_positions_note(served->model, &wire.from);
 	if (!repeated)
-		count_played(served, &made.decision);
+		count_played(served, &made.decision,
+		        !wire.observed && cop_model_made_by(served->model)->split_by.by != COP_CONTROL_POLICY);
 	if (!repeated)
 		record_decision(scope, &wire, &made);
 	else if (wire.from.source != NULL)

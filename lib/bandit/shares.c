@@ -100,6 +100,31 @@ static bounds next(limits *l, size_t k)
 
 static bool plays(const uint8_t *mask, size_t k) { return mask == NULL || mask[k] != 0; }
 
+bool cop_shares_retired(const cop_shares *shares, size_t arm)
+{
+	for (size_t i = 0; i < shares->max.count; i++)
+		if (shares->max.arm[i] == arm)
+			return shares->max.share[i] == 0.0;
+	return false;
+}
+
+bool cop_shares_without_retired(const cop_shares *shares, size_t arms, const uint8_t *mask, uint8_t *out)
+{
+	bool any = false, left = false;
+	for (size_t i = 0; i < shares->max.count; i++)
+		any = any || shares->max.share[i] == 0.0;
+	if (!any)
+		return false;
+	for (size_t k = 0; k < arms; k++)
+		out[k] = plays(mask, k);
+	for (size_t i = 0; i < shares->max.count; i++)
+		if (shares->max.share[i] == 0.0 && shares->max.arm[i] < arms)
+			out[shares->max.arm[i]] = 0;
+	for (size_t k = 0; k < arms && !left; k++)
+		left = out[k] != 0;
+	return left;
+}
+
 /* ---- contradictions ---- */
 
 static double sum_of(const cop_arm_shares *shares)

@@ -15,6 +15,8 @@
 #ifndef COP_BANDIT_SHARES_H
 #define COP_BANDIT_SHARES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -35,6 +37,12 @@ typedef struct cop_shares {
 
 /* "ARM=SHARE", ARM a whole number from 0, SHARE a number in [0, 1], into its place. NULL, or what was expected. */
 const char *cop_shares_add(cop_arm_shares *shares, const char *text);
+
+/* Whether an arm is retired: its share_max is 0. */
+bool cop_shares_retired(const cop_shares *shares, size_t arm);
+/* out (arms flags): the eligible arms that are not retired. False: there is none, or none is retired, so the mask is as
+ * good; out is not set then. */
+bool cop_shares_without_retired(const cop_shares *shares, size_t arms, const uint8_t *mask, uint8_t *out);
 
 /* What contradicts itself in a model of that many arms (0: candidates, which have no shares of their own),
  * "option: expectation"; NULL: nothing does. Then least(k) add to at most 1 under every mask. */

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "online/model_losses.h"
+#include "online/model_record.h"
 #include "online/model_state.h"
 
 #define ENDED_ROOM 256 /* bytes: of what an event usually ends */
@@ -45,6 +46,9 @@ static const char *control_refusal(const cop_model_settings *s)
 		return "baseline: expected uniform, caller, or the number of an arm";
 	if (s->has_baseline && !ranks && s->holdout > 0.0 && s->baseline >= (double)s->learner.arms)
 		return "baseline: there is no such arm; expected one of the model's, from 0";
+	if (s->has_baseline && !ranks && s->holdout > 0.0 &&
+	        cop_shares_retired(&s->learner.exploration.shares, (size_t)s->baseline))
+		return "baseline: share_max gives this arm 0; expected one that is not retired";
 	return NULL;
 }
 
@@ -185,6 +189,9 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 		err = cop_constant_arms_init(&model->constant, model->learner->settings.arms);
 	if (err == COP_OK)
 		err = cop_named_accounts_change(&model->named, &none, &settings->losses);
+	model->playable = cop_mem_alloc(settings->learner.arms, sizeof *model->playable);
+	if (err == COP_OK && model->playable == NULL)
+		err = COP_ENOMEM;
 	if (err == COP_OK)
 		err = cop_learner_explanation_init(model->learner, &model->fresh);
 	if (err == COP_OK)
@@ -211,6 +218,7 @@ void cop_model_free(cop_model *model)
 	cop_bytes_fini(&model->ended.items);
 	cop_pending_free(model->pending);
 	cop_constant_arms_fini(&model->constant);
+	cop_mem_free(model->playable);
 	cop_named_accounts_fini(&model->named);
 	cop_positions_fini(&model->positions);
 	cop_learner_free(model->learner);
@@ -315,10 +323,20 @@ typedef struct visit {
 	void *context;
 } visit;
 
+static cop_model_waiting waiting_of(const cop_pending_entry *entry)
+{
+	const cop_wire_maker by = cop_model_record_maker(cop_model_state_maker(entry));
+	return (cop_model_waiting){ .time = entry->time,
+		.decision = entry->decision,
+		.by = entry->observed && !entry->split ? COP_WIRE_BY_OBSERVED : by,
+		.own_p = entry->own_p };
+}
+
 static bool visit_entry(void *context, const cop_event_id *id, const cop_pending_entry *entry)
 {
 	const visit *v = context;
-	return v->visitor(v->context, id, entry->time, &entry->decision);
+	const cop_model_waiting waiting = waiting_of(entry);
+	return v->visitor(v->context, id, &waiting);
 }
 
 size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *visitor, void *context)
@@ -330,7 +348,10 @@ size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *v
 bool cop_model_visit_one(const cop_model *model, const cop_event_id *id, cop_model_visitor *visitor, void *context)
 {
 	cop_pending_entry entry;
-	return cop_pending_find(model->pending, id, &entry) && visitor(context, id, entry.time, &entry.decision);
+	if (!cop_pending_find(model->pending, id, &entry))
+		return false;
+	const cop_model_waiting waiting = waiting_of(&entry);
+	return visitor(context, id, &waiting);
 }
 
 cop_err cop_model_explain_context(

@@ -20,6 +20,7 @@
 #include "online/model_counters.h"
 #include "online/named_accounts.h"
 #include "online/pending.h"
+#include "wire/wire_split.h"
 
 typedef enum cop_reward_rule {
 	/* The first feedback is learned, further ones are duplicates: at once, but where decisions often end by the
@@ -198,8 +199,14 @@ COP_CHECK cop_err cop_model_explain(
  * model's next call. COP_ENOTFOUND. */
 COP_CHECK cop_err cop_model_waiting_rows(
         const cop_model *model, const cop_event_id *id, cop_row *x, cop_row *candidate);
-/* A waiting decision: its id, when its window began, what was played. */
-typedef bool cop_model_visitor(void *context, const cop_event_id *id, double time, const cop_decision *decision);
+/* A decision that waits. */
+typedef struct cop_model_waiting {
+	double time; /* when its window began */
+	cop_decision decision;
+	cop_wire_maker by;
+	double own_p; /* not the policy's: with what probability that would have played the arm */
+} cop_model_waiting;
+typedef bool cop_model_visitor(void *context, const cop_event_id *id, const cop_model_waiting *waiting);
 /* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false. How
  * many were visited. */
 size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *visitor, void *context);

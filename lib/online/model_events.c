@@ -355,17 +355,28 @@ static void find_maker(cop_model *model, const cop_model_context *context)
 		split->by = COP_CONTROL_KEPT;
 }
 
+/* What the baseline draws from: retired arms are the policy's to leave, and so are they the baseline's, but for an arm that
+ * the caller names. */
+static const uint8_t *baseline_mask(const cop_model *model, const cop_model_context *context)
+{
+	const cop_shares *shares = &model->learner->settings.exploration.shares;
+	bool named = model->made_by.split_by.terms.baseline == COP_CONTROL_CALLER && context->caller.p > 0.0;
+	bool less = !named && cop_shares_without_retired(
+	                              shares, cop_model_state_arms(model, context), context->mask, model->playable);
+	return less ? model->playable : context->mask;
+}
+
 void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p)
 {
 	cop_control_probabilities(model->made_by.split_by.terms.baseline, &context->caller,
-	        cop_model_state_arms(model, context), context->mask, p);
+	        cop_model_state_arms(model, context), baseline_mask(model, context), p);
 }
 
 static void let_baseline_decide(cop_model *model, const cop_model_context *context, cop_decision *out)
 {
 	cop_model_maker *maker = &model->made_by;
 	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id, control_key(model),
-	        cop_model_state_arms(model, context), context->mask, &out->arm);
+	        cop_model_state_arms(model, context), baseline_mask(model, context), &out->arm);
 	maker->own_p = cop_model_state_follow(model, context, out);
 }
 

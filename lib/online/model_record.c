@@ -81,6 +81,16 @@ cop_wire_result cop_model_record_result(cop_feedback_result result)
 	return results[result];
 }
 
+cop_wire_maker cop_model_record_maker(cop_control_by by)
+{
+	static const cop_wire_maker makers[COP_CONTROL_MAKERS] = {
+		[COP_CONTROL_POLICY] = COP_WIRE_BY_POLICY,
+		[COP_CONTROL_HELD] = COP_WIRE_BY_HOLDOUT,
+		[COP_CONTROL_KEPT] = COP_WIRE_BY_CONSERVATIVE,
+	};
+	return makers[by];
+}
+
 /* ---- back to the model ---- */
 
 static cop_feedback_result result_of(const cop_wire_record *r)

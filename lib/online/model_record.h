@@ -15,6 +15,7 @@ void cop_model_record_decision(
  * until the model's next event. */
 void cop_model_record_ended(const cop_model *model, cop_wire_record *record);
 cop_wire_result cop_model_record_result(cop_feedback_result result);
+cop_wire_maker cop_model_record_maker(cop_control_by by);
 
 /* Does to the model what a record of its own reports (types decision, feedback, expiry, activation, unheard, merge;
  * others change nothing). The same records on the same state give the state that the recorded events gave, byte for byte.

@@ -40,6 +40,7 @@ struct cop_model {
 	cop_control control;
 	cop_constant_arms constant;
 	cop_model_maker made_by;
+	uint8_t *playable; /* room for a flag for each arm */
 	cop_positions positions;
 	cop_named_accounts named; /* by the names of set.losses */
 	cop_loss_values told;     /* of the feedback in hand */

@@ -6,10 +6,29 @@
 
 #include "wire/wire_keys.h"
 
-enum { TIME, MODEL, ID, ARM, VALUE, P, LOSS, NAMED, RESULT, UNIT, FROM, X, JOINED, SETTLED, KEYS, HEAD = ARM };
+enum {
+	TIME,
+	MODEL,
+	ID,
+	ARM,
+	VALUE,
+	P,
+	LOSS,
+	NAMED,
+	RESULT,
+	UNIT,
+	FROM,
+	X,
+	JOINED,
+	SETTLED,
+	OWN,
+	SPLIT,
+	KEYS,
+	HEAD = ARM
+};
 
-static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "unit", "from", "x", "j",
-	"s" };
+static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "unit", "from", "x", "j", "s",
+	"o", "h" };
 
 /* The first two are taken. */
 static cop_err read_losses(cop_wire_cursor *cursor, cop_wire_glance *out)
@@ -70,9 +89,15 @@ static cop_err read_value(cop_wire_cursor *cursor, unsigned which, cop_wire_glan
 		return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
 	case JOINED:
 		return cop_wire_cursor_bool(cursor, &out->joined);
-	default:
+	case SETTLED:
 		out->settled_at = cursor->at;
 		return cop_wire_settled_read(cursor, &out->settled);
+	case OWN:
+		out->observed = true;
+		return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	default:
+		out->splits = true;
+		return cop_wire_split_read(cursor, &out->split);
 	}
 }
 
@@ -88,6 +113,7 @@ static cop_err walk(const void *body, size_t length, unsigned keys, cop_wire_gla
 		came++;
 		err = read_value(&cursor, which, out);
 	}
+	out->by = cop_wire_split_maker(out->observed, out->splits ? &out->split : NULL);
 	return err == COP_EEND ? COP_OK : err;
 }
 

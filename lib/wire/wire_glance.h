@@ -8,6 +8,7 @@
 #include "wire/wire_code.h"
 #include "wire/wire_position.h"
 #include "wire/wire_settled.h"
+#include "wire/wire_split.h"
 
 typedef struct cop_wire_glance {
 	const char *model; /* borrowed, not terminated; NULL: it is of none */
@@ -17,6 +18,9 @@ typedef struct cop_wire_glance {
 	cop_event_id id, unit;  /* kind 0: none */
 	cop_wire_position from; /* at source NULL: none */
 	bool has_arm, has_value, has_p;
+	bool observed, splits; /* a decision that is not the policy's; one where there is a control group */
+	cop_wire_split split;
+	cop_wire_maker by; /* of a decision */
 	uint64_t arm;
 	double value; /* in [0, 1] */
 	double p;

@@ -103,20 +103,6 @@ static void put_own(cop_bytes *bytes, const cop_wire_record *r)
 		cop_wire_put_key_double(bytes, "o", r->own_p);
 }
 
-static void put_split(cop_bytes *bytes, const cop_wire_split *split)
-{
-	bool bounded = split->allowance < 1.0;
-	cop_wire_put_text(bytes, "h");
-	cop_wire_put_array(bytes, bounded ? 5 : 3);
-	cop_wire_put_double(bytes, split->share);
-	cop_wire_put_signed(bytes, split->baseline);
-	cop_wire_put_unsigned(bytes, split->place);
-	if (!bounded)
-		return;
-	cop_wire_put_double(bytes, split->allowance);
-	cop_wire_put_bool(bytes, split->kept);
-}
-
 static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 {
 	cop_wire_put_key_unsigned(bytes, "rev", r->rev);
@@ -138,8 +124,10 @@ static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_key_double(bytes, "p", r->p);
 	cop_wire_put_key_bool(bytes, "g", r->greedy);
 	put_own(bytes, r);
-	if (r->split)
-		put_split(bytes, &r->split_by);
+	if (r->split) {
+		cop_wire_put_text(bytes, "h");
+		cop_wire_split_put(bytes, &r->split_by);
+	}
 }
 
 static void put_feedback(cop_bytes *bytes, const cop_wire_record *r)
@@ -303,38 +291,6 @@ static cop_err read_sums(cop_wire_cursor *cursor, cop_wire_record *out)
 	return err == COP_OK && part > UINT32_MAX ? COP_EFORMAT : err;
 }
 
-static cop_err read_allowance(cop_wire_cursor *cursor, cop_wire_split *split)
-{
-	cop_err err = cop_wire_cursor_double(cursor, &split->allowance);
-	if (err == COP_OK)
-		err = cop_wire_cursor_bool(cursor, &split->kept);
-	return err == COP_OK && !(split->allowance >= 0.0 && split->allowance < 1.0) ? COP_EFORMAT : err;
-}
-
-static cop_err read_split(cop_wire_cursor *cursor, cop_wire_record *out)
-{
-	size_t count;
-	uint64_t place = 0;
-	cop_wire_split *split = &out->split_by;
-	*split = (cop_wire_split){ .allowance = 1.0 };
-	cop_err err = cop_wire_cursor_array(cursor, &count);
-	if (err == COP_OK && count != 3 && count != 5)
-		err = COP_EFORMAT;
-	if (err == COP_OK)
-		err = cop_wire_cursor_double(cursor, &split->share);
-	if (err == COP_OK)
-		err = cop_wire_cursor_signed(cursor, &split->baseline);
-	if (err == COP_OK)
-		err = cop_wire_cursor_unsigned(cursor, &place);
-	if (err == COP_OK && !(split->share > 0.0 && split->share < 1.0 && place <= UINT32_MAX))
-		err = COP_EFORMAT;
-	if (err == COP_OK && count == 5)
-		err = read_allowance(cursor, split);
-	split->place = (uint32_t)place;
-	out->split = true;
-	return err;
-}
-
 static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_record *out)
 {
 	uint64_t word = 0;
@@ -454,7 +410,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 	case SUMS:
 		return bad(keys->fault, read_sums(cursor, out), names[which]);
 	case SPLIT:
-		return bad(keys->fault, read_split(cursor, out), names[which]);
+		out->split = true;
+		return bad(keys->fault, cop_wire_split_read(cursor, &out->split_by), names[which]);
 	case MODELS:
 		return bad(
 		        keys->fault, cop_wire_cursor_binary(cursor, &out->models, &out->models_length), names[which]);

@@ -12,6 +12,7 @@
 #include "wire/wire_context.h"
 #include "wire/wire_position.h"
 #include "wire/wire_settled.h"
+#include "wire/wire_split.h"
 
 #define COP_WIRE_RECORD_PREDICTIONS 6
 #define COP_WIRE_RECORD_ANY_ARM     UINT32_MAX
@@ -44,15 +45,6 @@ typedef enum cop_wire_promotion {
 
 /* "challenge" ...; never NULL. */
 const char *cop_wire_promotion_text(cop_wire_promotion kind);
-
-/* By which a decision belongs to the control group or not (online/control.h). */
-typedef struct cop_wire_split {
-	double share; /* in (0, 1) */
-	int64_t baseline;
-	double allowance; /* in [0, 1]; 1: none is told */
-	uint32_t place;
-	bool kept; /* observed: for want of allowance */
-} cop_wire_split;
 
 typedef struct cop_wire_record {
 	const char *model; /* borrowed, not terminated */

@@ -6,8 +6,6 @@
 
 #include "wire/wire_put.h"
 
-static const char *const makers[COP_WIRE_MAKERS] = { "policy", "holdout", "conservative" };
-
 void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
 	size_t map = cop_wire_put_map_open(bytes);
@@ -30,7 +28,7 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
 		if (action->by != COP_WIRE_BY_POLICY)
-			cop_wire_put_key_text(bytes, "by", makers[action->by]);
+			cop_wire_put_key_text(bytes, "by", cop_wire_split_maker_text(action->by));
 	}
 	if (action->order != NULL) {
 		cop_wire_put_text(bytes, "order");
@@ -131,9 +129,11 @@ static cop_err read_by(cop_wire_cursor *cursor, cop_wire_maker *by)
 	const char *text;
 	size_t length;
 	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
-	for (unsigned k = 1; err == COP_OK && k < COP_WIRE_MAKERS; k++)
-		if (length == strlen(makers[k]) && memcmp(text, makers[k], length) == 0)
+	for (unsigned k = 1; err == COP_OK && k < COP_WIRE_MAKERS; k++) {
+		const char *word = cop_wire_split_maker_text((cop_wire_maker)k);
+		if (length == strlen(word) && memcmp(text, word, length) == 0)
 			*by = (cop_wire_maker)k;
+	}
 	return err;
 }
 

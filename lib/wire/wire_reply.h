@@ -6,14 +6,7 @@
 #define COP_WIRE_WIRE_REPLY_H
 
 #include "wire/wire_context.h"
-
-/* Who decided, where there is a control group; key `by`, unless it is the policy. */
-typedef enum cop_wire_maker {
-	COP_WIRE_BY_POLICY = 0,
-	COP_WIRE_BY_HOLDOUT,      /* the baseline, for the control group */
-	COP_WIRE_BY_CONSERVATIVE, /* the baseline, since the policy's allowance is used up */
-	COP_WIRE_MAKERS
-} cop_wire_maker;
+#include "wire/wire_split.h"
 
 /* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout` or `conservative`: the baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true`
  * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may

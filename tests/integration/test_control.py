@@ -6,7 +6,8 @@ import re
 
 import pytest
 from bandit_logs import coppice
-from conftest import free_port, model, section
+from conftest import free_port, model, section, wait_for
+from test_api import Api
 from test_metrics import Pages
 
 NAMES = ["left", "middle", "right"]
@@ -84,6 +85,22 @@ def test_baseline_of_the_caller(daemon, tmp_path):
     assert "expected an arm below 3" in client.error("decide", "m", {"id": 99, "x": [0, 0, 0], "a": 3})["message"]
     assert "which the mask excludes" in client.error(
         "decide", "m", {"id": 99, "x": [0, 0, 0], "a": 0, "mask": [0, 1, 1]})["message"]
+
+
+def test_retired_arms_are_not_the_baselines(daemon):
+    one = daemon(model(holdout=0.9, share_max=["2=0"]))
+    client = one.client()
+    seen = {}
+    for i in range(120):
+        mask = [i % 3 > 0, True, True] if i % 4 else [False, False, True]
+        action = client.ok("decide", "m", {"id": i, "x": [0, 0, 0], "mask": mask, "probabilities": True})
+        if "by" in action:
+            seen.setdefault(tuple(mask), set()).add((action["a"], action["p"], tuple(action["probabilities"])))
+    assert seen == {(True, True, True): {(0, 0.5, (0.5, 0.5, 0)), (1, 0.5, (0.5, 0.5, 0))},
+                    (False, True, True): {(1, 1, (0, 1, 0))}, (False, False, True): {(2, 1, (0, 0, 1))}}
+    assert "share_max gives arm 2 0; expected one that is not retired" in client.error(
+        "model", "m", {"do": "set", "options": {"baseline": 2}})["message"]
+    assert client.model()["holdout"]["baseline"] == "uniform"
 
 
 def test_candidates_have_a_control_group(daemon):
@@ -167,6 +184,58 @@ def test_arms_have_their_names_and_masks_their_effect(daemon, tmp_path):
     page = Pages(port).samples()
     assert page['coppice_constant_gain{model="m",arm="left"}'] == pytest.approx(arms[0]["gain"])
     assert page['coppice_constant_gain{model="d",arm="1"}'] != page['coppice_constant_gain{model="d",arm="1"}']  # NaN
+
+
+def test_explanations_and_searches_tell_who_decided(daemon):
+    """Waiting, from the journal, by the program and over HTTP; a decision of the baseline is none of the policy's."""
+    api = Api()
+    one = daemon(api.section + model(holdout=0.5, baseline=0, conservative=0.02))
+    client = one.client()
+    made = {i: client.decide("m", i, [0, i % 3, 1]) for i in range(20)}
+    for option in ({"conservative": 0}, {"conservative": 0.02}):
+        assert client.ok("model", "m", {"do": "set", "options": option})["applied"]
+        made |= {i: client.decide("m", i, [0, i % 3, 1]) for i in range(len(made), len(made) + 20)}
+    assert {a.get("by") for a in made.values()} == {"holdout", "conservative", None}
+    picked = {action.get("by"): i for i, action in made.items()}
+
+    def check(told, i):
+        by = made[i].get("by")
+        assert told.get("by") == by and (told["a"], told["p"]) == (made[i]["a"], made[i]["p"])
+        if by is None:
+            assert told["greedy"] == made[i]["greedy"] and not {"agrees", "own_p"} & set(told)
+        else:
+            assert told["agrees"] == made[i]["greedy"] and 0 <= told["own_p"] <= 1 and "greedy" not in told
+    for i in picked.values():
+        check(client.ok("explain", "m", {"id": i}), i)
+    for journal in (False, True):
+        found = api.ok(f"/v1/models/m/decisions?prefix=&limit=100{'' if journal else '&waiting=true'}")["decisions"]
+        assert {row["id"]: row.get("by") for row in found} == {i: action.get("by") for i, action in made.items()}
+    for i in picked.values():
+        assert client.feedback("m", i, 0.5) == "applied"
+        check(json.loads(one.run("--explain", "m", str(i)).stdout), i)
+        check(api.ok(f"/v1/models/m/decision?number={i}"), i)
+
+
+def test_health_of_propensities_is_the_policys(daemon):
+    port = free_port()
+    client = daemon(model(arms=12, holdout=0.5, policy="epsilon", epsilon=1) + section("http", {"listen": f"127.0.0.1:{port}"})).client()
+    made = [client.decide("m", i, [0, 0, 1]) for i in range(200)]
+    policy = [a for a in made if "by" not in a]
+    held = [a for a in made if "by" in a]
+    assert len(policy) >= 60 and len(held) >= 60
+    wait_for(lambda: sum(client.ok("history", "m")["decisions"]) == 200, "the interval to end")
+    got = client.ok("history", "m")
+    weights = [1 / a["p"] for a in policy]
+    is_ = got["propensities"]
+    assert is_["least"] == min(a["p"] for a in policy)
+    assert is_["mean_weight"] == pytest.approx(sum(weights) / len(weights))
+    assert is_["effective_share"] == pytest.approx(sum(weights) ** 2 / (len(weights) * sum(w * w for w in weights)))
+    assert [sum(arm["decisions"]) for arm in got["arms"]] == [sum(a["a"] == k for a in policy) for k in range(12)]
+    assert [arm.get("baseline", 0) for arm in got["arms"]] == [sum(a["a"] == k for a in held) for k in range(12)]
+    page = Pages(port).samples()
+    for k in range(12):
+        assert page[f'coppice_arm_decisions_total{{model="m",arm="{k}"}}'] == sum(a["a"] == k for a in policy)
+        assert page[f'coppice_arm_baseline_decisions_total{{model="m",arm="{k}"}}'] == sum(a["a"] == k for a in held)
 
 
 def test_other_baseline_begins_again(daemon):

@@ -425,6 +425,30 @@ def test_page_shows_what_is_left_where_the_model_is_no_longer_known(browser, ser
 
 
 @browsers
+def test_page_tells_who_decided_and_gives_no_verdict_where_the_split_is_wrong(browser, served):
+    _, _, url = served
+    browser.open(url, 320, 900)
+    live(browser)
+    told = {"found": True, "id": "x", "a": 1, "p": 1, "t": 1, "by": "holdout", "agrees": False, "own_p": 0.25, "state": "decision", "experts": []}
+    browser.run(f"put(document.getElementById('why'), explanation({json.dumps(told)}))")
+    shown = text(browser, "why")
+    assert "the control group" in shown and "another one" in shown and "0.25" in shown and "explored" not in shown
+    browser.run(f"put(document.getElementById('why'), explanation({json.dumps({**told, 'by': 'conservative'})}))")
+    assert "the baseline, since the policy was kept back" in text(browser, "why") and browser.run(CUT) == []
+    group = {"decisions": 9, "losses": 9, "mean_loss": 0.5}
+    held = {"gain": 1, "low": 0.5, "high": 1.5, "odds": 1e61, "suspicious": True, "policy": group, "control": group}
+    note = "model_alarms_text({ holdout: %s })"
+    assert browser.run(note % json.dumps(held)) == ["1 alarm", "bad"]
+    assert browser.run(note % json.dumps({**held, "suspicious": False})) == ["gain 1", "good"]
+    assert browser.run("model_alarms_text({ evicted: 2, holdout: %s })" % json.dumps({**held, "suspicious": False})) == ["1 alarm", "bad"]
+    browser.run(f"put(document.getElementById('gain'), gain({json.dumps({'holdout': held})}))")
+    shown = text(browser, "gain")
+    assert "No verdict, since units are not split as promised" in shown and "is better" not in shown
+    assert browser.run("document.querySelectorAll('#gain .good').length") == 0
+    assert complaints(browser, url) == []
+
+
+@browsers
 def test_page_without_a_journal_finds_what_waits(browser, daemon):
     api = Api()
     one = daemon(api.section + model() + section("journal", {"enabled": False}))
@@ -450,6 +474,9 @@ def test_page_leads_to_what_the_model_has_learned(browser, served):
     browser.open(address, 390, 844)
     assert "front-page" in browser.run("document.querySelector('h1').textContent")
     assert "visits" in browser.run("document.body.innerText")
+    browser.open(url + "v1/models/" + "a" * 64 + "/view", 320, 700)  # a long name is wrapped
+    assert browser.run("document.querySelector('h1').textContent") == "a" * 64
+    assert browser.run("document.documentElement.scrollWidth") <= 320
     assert complaints(browser, url) == []
 
 

@@ -309,6 +309,30 @@ static void test_shares_texts_are_taken_in_order_and_else_refused(void **state)
 	assert_string_equal(cop_shares_add(&shares, "5=0"), "expected at most 64 arms");
 }
 
+static void test_retired_arms_are_left_out_where_others_are_eligible(void **state)
+{
+	static const uint8_t masks[][4] = { { 1, 1, 1, 1 }, { 0, 1, 1, 0 }, { 0, 1, 0, 0 } };
+	static const uint8_t left[][4] = { { 1, 0, 1, 0 }, { 0, 0, 1, 0 } };
+	cop_shares shares = { 0 };
+	uint8_t out[4] = { 9, 9, 9, 9 };
+	(void)state;
+	set(&shares.max, 2, 0.5);
+	assert_false(cop_shares_without_retired(&shares, 4, NULL, out)); /* none is retired */
+	assert_int_equal(out[0], 9);
+	set(&shares.max, 1, 0.0);
+	set(&shares.max, 3, 0.0);
+	set(&shares.max, 7, 0.0); /* no arm of four */
+	for (size_t k = 0; k < 4; k++)
+		assert_int_equal(cop_shares_retired(&shares, k), k % 2);
+	assert_true(cop_shares_without_retired(&shares, 4, NULL, out));
+	assert_memory_equal(out, left[0], 4);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(cop_shares_without_retired(&shares, 4, masks[i], out));
+		assert_memory_equal(out, left[i], 4);
+	}
+	assert_false(cop_shares_without_retired(&shares, 4, masks[2], out));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_shares_minima_hold_under_every_mask),
 		cmocka_unit_test(test_shares_that_contradict_each_other_are_refused),
 		cmocka_unit_test(test_shares_texts_are_taken_in_order_and_else_refused),
+		cmocka_unit_test(test_retired_arms_are_left_out_where_others_are_eligible),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,11 +89,30 @@ static void test_head_is_found_behind_other_keys_and_bad_bodies_are_refused(void
 	cop_bytes_fini(&body);
 }
 
+static void test_maker_of_a_decision_is_seen(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		cop_bytes body;
+		cop_wire_glance glance;
+		cop_wire_record r = some_record();
+		r.observed = (i & 1) != 0;
+		r.split = (i & 2) != 0;
+		r.split_by = (cop_wire_split){ .share = 0.5, .allowance = 0.5, .kept = (i & 4) != 0 };
+		cop_bytes_init(&body);
+		cop_wire_record_put(&body, COP_WIRE_RECORD_DECISION, &r);
+		assert_int_equal(cop_wire_glance_read(body.data, body.length, &glance), COP_OK);
+		assert_int_equal(glance.by, cop_wire_split_maker(r.observed, r.split ? &r.split_by : NULL));
+		cop_bytes_fini(&body);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decision_and_feedback_are_seen),
 		cmocka_unit_test(test_what_it_ended_is_seen),
+		cmocka_unit_test(test_maker_of_a_decision_is_seen),
 		cmocka_unit_test(test_head_is_found_behind_other_keys_and_bad_bodies_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

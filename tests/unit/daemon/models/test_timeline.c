@@ -16,6 +16,7 @@ static void decide(uint64_t count, size_t arm, double p, double loss)
 	sums.decisions += count;
 	sums.losses += count;
 	sums.loss += (double)count * loss;
+	sums.weighed += count;
 	sums.weights += (double)count / p;
 	sums.weights_squared += (double)count / (p * p);
 	arms[arm] += count;
@@ -33,17 +34,19 @@ static void expect_sums(const cop_timeline *t, const cop_timeline_sums *expected
 		played += of_arms;
 		all.losses += t->item[i].losses;
 		all.loss += t->item[i].loss;
+		all.weighed += t->item[i].weighed;
 		all.weights += t->item[i].weights;
 	}
 	assert_int_equal(played, expected->decisions);
 	assert_int_equal(all.losses, expected->losses);
+	assert_int_equal(all.weighed, expected->weighed);
 	assert_true(fabs(all.loss - expected->loss) < 1e-9 * (1.0 + expected->loss));
 	assert_true(fabs(all.weights - expected->weights) < 1e-9 * (1.0 + expected->weights));
 }
 
 static void begin(cop_timeline *t, double now)
 {
-	sums = (cop_timeline_sums){ 100, 50, 25.0, 200.0, 400.0 }; /* from before: not counted */
+	sums = (cop_timeline_sums){ 100, 50, 25.0, 100, 200.0, 400.0 }; /* from before: not counted */
 	for (size_t k = 0; k < ARMS; k++)
 		arms[k] = 10;
 	assert_int_equal(cop_timeline_init(t, ARMS), COP_OK);
@@ -92,7 +95,7 @@ static void test_intervals_are_joined_and_nothing_is_lost(void **state)
 	decide(5, 1, 0.5, 0.5);
 	cop_timeline_take(&t, 101000.0 + 1024.0, &sums, arms, NULL);
 	const cop_timeline_sums expected = { sums.decisions - before.decisions, sums.losses - before.losses,
-		sums.loss - before.loss, sums.weights - before.weights, 0.0 };
+		sums.loss - before.loss, sums.weighed - before.weighed, sums.weights - before.weights, 0.0 };
 	expect_sums(&t, &expected);
 	cop_timeline_take(&t, 1e9, &sums, arms, NULL); /* thirty years later */
 	assert_true(t.count < COP_TIMELINE_MOST && t.taken <= 1e9 && t.taken + t.interval > 1e9);
@@ -109,6 +112,8 @@ static void test_effective_share_is_that_of_equal_weights(void **state)
 	decide(10, 0, 0.25, 0.0);
 	assert_true(fabs(cop_timeline_effective_share(&sums) - 1.0) < 1e-12);
 	decide(10, 0, 0.5, 0.0); /* weights 4 and 2: (40 + 20)^2 / (20 (160 + 40)) */
+	assert_true(fabs(cop_timeline_effective_share(&sums) - 0.9) < 1e-12);
+	sums.decisions += 60; /* a baseline's */
 	assert_true(fabs(cop_timeline_effective_share(&sums) - 0.9) < 1e-12);
 }
 
@@ -135,7 +140,7 @@ static void test_sums_that_fall_are_taken_for_where_they_go_on(void **state)
 	decide(5, 1, 0.5, 1.0);
 	cop_timeline_take(&t, 1.0, &sums, arms, NULL);
 	decide(2, 0, 0.5, 1.0); /* not looked at when it falls */
-	const cop_timeline_sums was = sums, now = { 40, 20, 3.0, 90.0, 200.0 };
+	const cop_timeline_sums was = sums, now = { 40, 20, 3.0, 40, 90.0, 200.0 };
 	cop_timeline_shift(&t, &was, &now);
 	sums = now;
 	decide(4, 2, 0.5, 0.5);
