@@ -8,7 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -274,6 +273,26 @@ void cop_dense_scale_apply(const cop_dense_scale *s, const float *x, float most,
 		if (isnan(x[j]))
 			out[j] = 0.0f;
 }
+
+void cop_dense_scale_bound(const cop_dense_scale *s, const float *x, float *out)
+{
+	for (size_t j = 0; j < s->d; j++) {
+		if (s->flat[j])
+			out[j] = x[j];
+		else if (fabs((double)x[j] - s->mean[j]) > (double)s->wild[j])
+			out[j] = (float)s->mean[j];
+		else
+			out[j] = fminf(fmaxf(x[j], s->low[j]), s->high[j]);
+	}
+}
+
+/* Blocks have more rows than a column begins anew with. */
+bool cop_dense_scale_is_anew(const cop_dense_scale *s, size_t j)
+{
+	return s->seen >= COP_DENSE_SCALE_FIRST && s->rows[j] == WORTH;
+}
+
+double cop_dense_scale_mean(const cop_dense_scale *s, size_t j) { return s->mean[j]; }
 
 void cop_dense_scale_way(const cop_dense_scale *s, size_t j, double *shift, double *scale)
 {

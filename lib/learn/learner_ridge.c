@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/dense_scale.h"
 #include "learn/explorer.h"
 #include "learn/sums.h"
 #include "linalg/cholesky.h"
@@ -36,7 +37,9 @@ typedef struct ridge {
 	cop_learner base;
 	cop_explorer explorer;
 	cop_sums sums;
+	cop_dense_scale *limits;
 	solved *solved;
+	float *x;    /* features: the row within the limits */
 	float *loss; /* arms */
 	float *told; /* the same within [0, 1] */
 	float *z;    /* features + 1 */
@@ -59,6 +62,20 @@ static void add(double *restrict sum, const float *restrict x, size_t d, double 
 			row[l - j] += v * (double)x[l];
 		row += d - j;
 	}
+}
+
+/* As if feature j of all rows had been `mean`. */
+static void forget(double *sum, size_t d, size_t j, double mean)
+{
+	double *s = sum + 2, *g = s + d, *row = g + d;
+	s[j] = mean * sum[0];
+	g[j] = mean * sum[1];
+	for (size_t i = 0; i < j; i++) {
+		row[j - i] = mean * s[i];
+		row += d - i;
+	}
+	for (size_t l = j; l < d; l++)
+		row[l - j] = mean * s[l];
 }
 
 /* Mean and scale of each feature of the arm. */
@@ -115,22 +132,23 @@ static void solve_all(const ridge *m)
 
 static void spoil(ridge *m) { memset(m->solved->stale, 1, m->base.settings.arms); }
 
-static float predict_one(const ridge *m, size_t arm, const float *x)
+static float predict_one(const ridge *m, size_t arm)
 {
 	const size_t d = m->base.settings.features;
 	const double *mean = m->solved->mean + arm * d, *scale = m->solved->scale + arm * d;
 	const float *weight = m->solved->weight + arm * (d + 1);
 	double sum = 0.5 + (double)weight[d];
 	for (size_t j = 0; j < d; j++)
-		sum += (double)weight[j] * (((double)x[j] - mean[j]) * scale[j]);
+		sum += (double)weight[j] * (((double)m->x[j] - mean[j]) * scale[j]);
 	return (float)fmin(fmax(sum, -(double)FAR), 1.0 + (double)FAR);
 }
 
 static void predict(ridge *m, const cop_row *x)
 {
 	solve_all(m);
+	cop_dense_scale_bound(m->limits, x->dense, m->x);
 	for (size_t k = 0; k < m->base.settings.arms; k++) {
-		m->loss[k] = predict_one(m, k, x->dense);
+		m->loss[k] = predict_one(m, k);
 		m->told[k] = fminf(fmaxf(m->loss[k], 0.0f), 1.0f);
 	}
 }
@@ -174,8 +192,10 @@ static void destroy(cop_learner *learner)
 	if (m == NULL)
 		return;
 	cop_sums_fini(&m->sums);
+	cop_dense_scale_free(m->limits);
 	free_solved(m->solved);
 	cop_explorer_fini(&m->explorer);
+	cop_mem_free(m->x);
 	cop_mem_free(m->loss);
 	cop_mem_free(m->told);
 	cop_mem_free(m->z);
@@ -196,8 +216,8 @@ static const char *refusal(const cop_learner_settings *s)
 static double footprint(const cop_learner_settings *s)
 {
 	const double d = (double)s->features, arms = (double)s->arms;
-	return cop_sums_footprint(s->arms, width_of(s->features)) + sizeof(double) * (d * d + 2.0 * arms * d) +
-	       sizeof(float) * arms * (d + 3.0);
+	return cop_sums_footprint(s->arms, width_of(s->features)) + cop_dense_scale_footprint(s->features) +
+	       sizeof(double) * (d * d + 2.0 * arms * d) + sizeof(float) * (arms * (d + 3.0) + 2.0 * d);
 }
 
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
@@ -212,11 +232,14 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	cop_err err = cop_sums_init(&m->sums, arms, width_of(d));
 	if (err == COP_OK)
 		err = cop_explorer_init(&m->explorer, &m->base.settings);
+	if (err == COP_OK)
+		err = cop_dense_scale_new(d, &m->limits);
 	m->solved = new_solved(arms, d);
+	m->x = cop_mem_alloc(d, sizeof *m->x);
 	m->loss = cop_mem_alloc(arms, sizeof *m->loss);
 	m->told = cop_mem_alloc(arms, sizeof *m->told);
 	m->z = cop_mem_alloc(d + 1, sizeof *m->z);
-	if (m->solved == NULL || m->loss == NULL || m->told == NULL || m->z == NULL)
+	if (m->solved == NULL || m->x == NULL || m->loss == NULL || m->told == NULL || m->z == NULL)
 		err = COP_ENOMEM;
 	if (err != COP_OK) {
 		destroy(&m->base);
@@ -229,9 +252,19 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 
 static void observe(cop_learner *learner, const cop_row *x, const cop_candidates *c)
 {
-	(void)learner; /* what is known of features is what was learned with them */
-	(void)x;
+	ridge *m = (ridge *)learner;
+	const size_t d = learner->settings.features;
+	const uint64_t rescaled = cop_dense_scale_outliers(m->limits)->rescaled;
 	(void)c;
+	if (learner->frozen)
+		return;
+	cop_dense_scale_add(m->limits, x->dense);
+	if (cop_dense_scale_outliers(m->limits)->rescaled == rescaled)
+		return;
+	for (size_t j = 0; j < d; j++)
+		for (size_t k = 0; k < learner->settings.arms && cop_dense_scale_is_anew(m->limits, j); k++)
+			forget(m->sums.own + k * m->sums.width, d, j, cop_dense_scale_mean(m->limits, j));
+	spoil(m);
 }
 
 static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out)
@@ -264,7 +297,8 @@ static cop_err learn(cop_learner *learner, const cop_row *x, const cop_candidate
 {
 	ridge *m = (ridge *)learner;
 	(void)c;
-	add(m->sums.own + decision->arm * m->sums.width, x->dense, learner->settings.features, *loss - 0.5);
+	cop_dense_scale_bound(m->limits, x->dense, m->x);
+	add(m->sums.own + decision->arm * m->sums.width, m->x, learner->settings.features, *loss - 0.5);
 	m->solved->stale[decision->arm] = 1;
 	return COP_OK;
 }
@@ -292,8 +326,7 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_candidates
 	expert->prediction = out->prediction;
 	for (size_t j = 0; j <= d; j++) {
 		const double z =
-		        j == d ? 1.0
-		               : ((double)x->dense[j] - m->solved->mean[arm * d + j]) * m->solved->scale[arm * d + j];
+		        j == d ? 1.0 : ((double)m->x[j] - m->solved->mean[arm * d + j]) * m->solved->scale[arm * d + j];
 		m->z[j] = (float)z;
 		expert->linear += (double)weight[j] * z;
 	}
@@ -314,14 +347,14 @@ static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
 
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
-	(void)learner;
-	*out = (cop_outliers){ 0 };
+	*out = *cop_dense_scale_outliers(((const ridge *)learner)->limits);
 }
 
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ridge *m = (const ridge *)learner;
 	cop_explorer_save(&m->explorer, bytes);
+	cop_dense_scale_save(m->limits, bytes);
 	cop_sums_save(&m->sums, bytes);
 }
 
@@ -330,6 +363,9 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	ridge *m = (ridge *)learner;
 	spoil(m);
 	cop_explorer_load(&m->explorer, cursor);
+	cop_err err = cop_dense_scale_load(m->limits, learner->settings.features, learner->settings.features, cursor);
+	if (err != COP_OK)
+		return err;
 	return cop_sums_load(&m->sums, learner->saved_arms, cursor);
 }
 
@@ -341,7 +377,10 @@ static cop_err make_room(cop_learner *learner, const cop_learner *from)
 static void inherit(cop_learner *learner, cop_learner *from)
 {
 	ridge *m = (ridge *)learner;
-	const ridge *other = (const ridge *)from;
+	ridge *other = (ridge *)from;
+	cop_dense_scale *limits = m->limits;
+	m->limits = other->limits;
+	other->limits = limits;
 	cop_explorer_inherit(&m->explorer, &other->explorer);
 	cop_sums_inherit(&m->sums, &other->sums);
 	spoil(m);

@@ -31,7 +31,7 @@ def run(client, name, chance, events, prefix):
     return total / events
 
 
-@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+@pytest.mark.parametrize("learner", ["ensemble", "dgt", "ridge"])
 def test_one_huge_row_is_counted_and_does_not_ruin_the_model(daemon, learner):
     shape = {"learner": learner, "features": FEATURES, "arms": ARMS, "trees": None, "height": None}
     one = daemon(model("hit", **shape) + model("calm", **shape))

@@ -294,6 +294,110 @@ static void test_more_arms_keep_all_sums(void **state)
 	cop_bytes_fini(&other);
 }
 
+/* ---- values far out ---- */
+
+/* What a feature's values so far allow a value to be: of `count` rows, whose end was a block's. */
+static void limits_of(const told *events, size_t step, size_t count, size_t feature, double *mean, double *away)
+{
+	double square = 0.0;
+	*mean = 0.0;
+	for (size_t i = 0; i < count; i++)
+		*mean += (double)events[i * step].x[feature] / (double)count;
+	for (size_t i = 0; i < count; i++)
+		square += pow((double)events[i * step].x[feature] - *mean, 2) / (double)count;
+	*away = 6.0 * (1.0 + 8.0 / (double)count) * sqrt(square);
+}
+
+/* Parts 1 and 2 of three are told values far out in their own 100th and 110th rows: one enters the sums as the mean of
+ * what that part saw, the other cut to its limit, so merged sums are those of such rows. */
+static void test_outliers_enter_the_sums_within_limits(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *parts[PARTS], *clone;
+	cop_outliers is, again;
+	double mean, away;
+	const size_t wild = 99 * PARTS + 1, far = 109 * PARTS + 2;
+	draw(events, EVENTS, 11);
+	events[wild].x[2] = 1e12f;
+	events[far].x[0] = -40.0f;
+	for (uint32_t p = 0; p < PARTS; p++) {
+		parts[p] = make();
+		begin_life(parts[p], 70 + p);
+	}
+	for (size_t i = 0; i < EVENTS; i++)
+		teach(parts[i % PARTS], &events[i]);
+	cop_learner_outliers(parts[0], &is);
+	assert_int_equal(is.values, 0);
+	cop_learner_outliers(parts[1], &is);
+	assert_true(is.values == 1 && is.feature == 2 && is.value == 1e12f);
+	assert_int_equal(cop_learner_clone(parts[2], &clone), COP_OK);
+	cop_learner_outliers(parts[2], &is);
+	cop_learner_outliers(clone, &again);
+	assert_true(is.values == 1 && is.feature == 0 && again.values == 1 && again.value == -40.0f);
+	cop_learner_free(clone);
+	exchange(parts, 1);
+	limits_of(events + 1, PARTS, 99, 2, &mean, &away);
+	events[wild].x[2] = (float)mean;
+	limits_of(events + 2, PARTS, 96, 0, &mean, &away);
+	events[far].x[0] = (float)(mean - away);
+	for (uint32_t p = 0; p < PARTS; p++) {
+		assert_predicts(parts[p], events, EVENTS);
+		cop_learner_free(parts[p]);
+	}
+}
+
+/* One among the first rows, which nothing could judge: when the scale is made anew, at row 16, the feature of these rows
+ * becomes the middle of the last eight. */
+static void test_feature_begins_anew_with_its_scale(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *learner = make();
+	cop_outliers is;
+	double least = 1e30, most = -1e30;
+	draw(events, EVENTS, 12);
+	events[3].x[2] = events[3].x[3] = 1e12f;
+	for (size_t i = 0; i < EVENTS; i++)
+		teach(learner, &events[i]);
+	cop_learner_outliers(learner, &is);
+	assert_true(is.rescaled == 2 && is.values == 0);
+	for (size_t j = 2; j < 4; j++, least = 1e30, most = -1e30) {
+		for (size_t i = 8; i < 16; i++) {
+			least = fmin(least, (double)events[i].x[j]);
+			most = fmax(most, (double)events[i].x[j]);
+		}
+		for (size_t i = 0; i < 16; i++)
+			events[i].x[j] = (float)(0.5 * (least + most));
+	}
+	assert_predicts(learner, events, EVENTS);
+	cop_learner_free(learner);
+}
+
+static void test_frozen_statistics_do_not_move(void **state)
+{
+	(void)state;
+	static told events[EVENTS];
+	cop_learner *learner = make();
+	cop_bytes before, after;
+	cop_bytes_init(&before);
+	cop_bytes_init(&after);
+	draw(events, EVENTS, 13);
+	for (size_t i = 0; i < 100; i++)
+		teach(learner, &events[i]);
+	fixture_save(learner, &before);
+	cop_learner_freeze(learner, true);
+	events[100].x[1] = 1e12f;
+	for (size_t i = 100; i < 200; i++)
+		teach(learner, &events[i]);
+	fixture_save(learner, &after);
+	assert_int_equal(before.length, after.length);
+	assert_memory_equal(before.data, after.data, before.length);
+	cop_bytes_fini(&before);
+	cop_bytes_fini(&after);
+	cop_learner_free(learner);
+}
+
 static void test_others_are_no_sums_and_say_what_does_not_add_up(void **state)
 {
 	(void)state;
@@ -404,6 +508,9 @@ int main(void)
 		cmocka_unit_test(test_merged_parts_predict_what_one_predicts_that_saw_all),
 		cmocka_unit_test(test_merged_state_is_saved_and_goes_on),
 		cmocka_unit_test(test_more_arms_keep_all_sums),
+		cmocka_unit_test(test_outliers_enter_the_sums_within_limits),
+		cmocka_unit_test(test_feature_begins_anew_with_its_scale),
+		cmocka_unit_test(test_frozen_statistics_do_not_move),
 		cmocka_unit_test(test_others_are_no_sums_and_say_what_does_not_add_up),
 		cmocka_unit_test(test_settings_that_cannot_be_are_refused),
 		cmocka_unit_test(test_explanation_adds_up_to_the_prediction),
