@@ -246,8 +246,13 @@ function refits(model) {
       known(challenger.gain) && ["its gain", `${number(challenger.gain)}, between ${number(challenger.low)} and ${number(challenger.high)}`],
       challenger.verdict && ["verdict", challenger.verdict],
       challenger.frozen && ["frozen", "yes"],
+      (refit.kept || []).length > 0 && ["kept challengers", refit.kept.join(", ")],
     ]),
-  ];
+    (refit.history || []).length > 0 && table("The last refits", ["ended", "outcome", "challenger", "became", "verdict"],
+      refit.history.map((one) => [clock(one.time), one.outcome + (one.reason ? " (" + one.reason + ")" : ""), one.n || "–",
+        one.state ? `${one.state}, ${clock(one.changed)}` : "–", one.verdict
+          ? one.verdict + (known(one.gain) ? `: ${number(one.gain, 3)}, between ${number(one.low, 3)} and ${number(one.high, 3)}` : "") : "–"])),
+  ].filter(Boolean);
 }
 
 // ---- one model and all ----

@@ -8,6 +8,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/durable/challenger.h"
 #include "daemon/durable/healing.h"
+#include "daemon/durable/promotion.h"
 #include "daemon/durable/recovery.h"
 #include "daemon/models/model_set.h"
 #include "store/state_dir.h"
@@ -100,6 +101,7 @@ static void tidy_challengers(cop_durability *durable)
 			cop_log_line(
 			        durable->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
 		s->held = pruned.held;
+		cop_promotion_look(slot, durable->config->state_dir);
 	}
 }
 

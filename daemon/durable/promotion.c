@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "daemon/durable/challenger.h"
 #include "online/model_shadow.h"
 #include "store/state_dir.h"
@@ -100,6 +101,12 @@ static void log_change(const cop_promotion *s, cop_wire_promotion kind, const co
 	        e->value[COP_PROMOTION_TEST_DR], e->low[COP_PROMOTION_TEST_DR], e->high[COP_PROMOTION_TEST_DR]);
 }
 
+/* The challenger that it is about. */
+static uint64_t subject(const cop_model_slot *slot, cop_wire_promotion kind, uint64_t number)
+{
+	return kind == COP_WIRE_PROMOTION_CHALLENGE ? number : slot->refit.controller.current;
+}
+
 /* What can fail of recording comes first. */
 static cop_err prepare(const cop_promotion *s, cop_wire_promotion kind, uint64_t number, cop_diag *diag)
 {
@@ -137,6 +144,7 @@ cop_err cop_promotion_do(
 	if (err != COP_OK)
 		return err;
 	cop_model_get_evidence(s->slot->model, &before);
+	uint64_t of = subject(s->slot, kind, number);
 	err = kind == COP_WIRE_PROMOTION_CHALLENGE ? challenge(s, number, &record.crc, diag)
 	                                           : simple(s->slot, kind, diag);
 	if (err != COP_OK)
@@ -145,16 +153,15 @@ cop_err cop_promotion_do(
 	if (sequence != NULL)
 		*sequence = recorded;
 	s->slot->refit.promotions[kind]++;
+	cop_refit_history_change(&s->slot->refit.history, kind, of, record.time, &before.summary);
 	log_change(s, kind, &before);
 	return COP_OK;
 }
 
-cop_err cop_promotion_replay(
+static cop_err replay(
         cop_model_slot *slot, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag)
 {
 	uint32_t crc = record->crc;
-	if (record->promotion == COP_WIRE_PROMOTION_NONE)
-		return COP_OK;
 	if (record->promotion != COP_WIRE_PROMOTION_CHALLENGE)
 		return simple(slot, record->promotion, diag);
 	cop_err err = cop_refit_state_need(&slot->refit, sequence, record->count);
@@ -166,4 +173,31 @@ cop_err cop_promotion_replay(
 		        ".checkpoint; put that file back, or start with --salvaged, which goes on without it",
 		        slot->name, record->count);
 	return err;
+}
+
+cop_err cop_promotion_replay(
+        cop_model_slot *slot, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag)
+{
+	cop_model_evidence before;
+	if (record->promotion == COP_WIRE_PROMOTION_NONE)
+		return COP_OK;
+	cop_model_get_evidence(slot->model, &before);
+	uint64_t of = subject(slot, record->promotion, record->count);
+	cop_err err = replay(slot, state_dir, record, sequence, diag);
+	if (err == COP_OK)
+		cop_refit_history_change(&slot->refit.history, record->promotion, of, record->time, &before.summary);
+	return err;
+}
+
+void cop_promotion_look(cop_model_slot *slot, const char *state_dir)
+{
+	uint64_t *all;
+	size_t count;
+	cop_refit_state *s = &slot->refit;
+	if (cop_challenger_list(state_dir, slot->stored, &all, &count, NULL) != COP_OK)
+		count = 0;
+	s->kept_count = count < COP_REFIT_STATE_KEPT ? count : COP_REFIT_STATE_KEPT;
+	for (size_t i = 0; i < s->kept_count; i++)
+		s->kept[i] = all[i];
+	cop_mem_free(all);
 }

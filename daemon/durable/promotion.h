@@ -30,4 +30,7 @@ COP_CHECK cop_err cop_promotion_do(
 COP_CHECK cop_err cop_promotion_replay(
         cop_model_slot *slot, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag);
 
+/* Looks which challengers of a model are kept, for status; what cannot be read leaves none. */
+void cop_promotion_look(cop_model_slot *slot, const char *state_dir);
+
 #endif

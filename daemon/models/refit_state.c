@@ -120,7 +120,7 @@ void cop_refit_state_replace(cop_refit_state *state, const cop_refit_state *from
 bool cop_refit_state_used(const cop_refit_state *state)
 {
 	const cop_refit_controller *c = &state->controller;
-	return c->detector != NULL || c->number > 0 || c->began > 0.0 || state->needs > 0;
+	return c->detector != NULL || c->number > 0 || c->began > 0.0 || state->needs > 0 || state->history.count > 0;
 }
 
 void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out)
@@ -147,6 +147,7 @@ void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out)
 	cop_bytes_put_u8(out, c->detector != NULL);
 	if (c->detector != NULL)
 		cop_change_save(c->detector, out);
+	cop_refit_history_save(&state->history, out);
 }
 
 static cop_err load_needs(cop_refit_state *state, cop_cursor *in)
@@ -197,8 +198,10 @@ cop_err cop_refit_state_load(cop_refit_state *state, cop_cursor *in)
 		err = load_marks(state, in);
 	if (err == COP_OK && cop_cursor_u8(in) != 0)
 		err = cop_change_load(in, &c->detector);
-	if (err == COP_OK)
+	if (err == COP_OK) {
+		cop_refit_history_load(&state->history, in);
 		err = in->err;
+	}
 	if (err != COP_OK)
 		cop_refit_state_fini(state);
 	return err;

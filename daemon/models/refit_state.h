@@ -8,12 +8,14 @@
 #include "base/bytes.h"
 #include "daemon/common/worker_line.h"
 #include "daemon/config/config.h"
+#include "daemon/models/refit_history.h"
 #include "online/model.h"
 #include "refit/refit_controller.h"
 #include "wire/wire_record.h"
 
 #define COP_REFIT_STATE_VERSION 1 /* of what is saved */
 #define COP_REFIT_STATE_MARKS   128
+#define COP_REFIT_STATE_KEPT    16
 
 typedef struct cop_refit_need {
 	uint64_t sequence; /* journal record that challenged */
@@ -32,7 +34,10 @@ typedef struct cop_refit_state {
 	size_t needs;
 	cop_refit_mark mark[COP_REFIT_STATE_MARKS]; /* by rising record */
 	size_t marks;
+	cop_refit_history history;
 	/* Not saved. */
+	uint64_t kept[COP_REFIT_STATE_KEPT]; /* the newest challengers whose files there are, the newest first */
+	size_t kept_count;
 	uint64_t held; /* bytes of challengers that only the journal needs, at the last checkpoint */
 	bool running;  /* the refit under way is this model's */
 	bool crowded;  /* one is due, and there is too little free memory for it */

@@ -138,6 +138,55 @@ static void put_last(const cop_refit_state *s, cop_bytes *out)
 	cop_wire_put_key_double(out, "last_processor", s->last.spent);
 }
 
+static const char *const verdicts[] = { "open", "better", "worse" };
+
+/* What became of a challenger. */
+static void put_fate(const cop_refit_history_item *is, cop_bytes *out)
+{
+	static const char *const states[COP_WIRE_PROMOTIONS] = {
+		[COP_WIRE_PROMOTION_CHALLENGE] = "shadow",
+		[COP_WIRE_PROMOTION_PROMOTE] = "promoted",
+		[COP_WIRE_PROMOTION_ROLLBACK] = "rolled back",
+		[COP_WIRE_PROMOTION_RETIRE] = "retired",
+	};
+	cop_wire_put_key_text(out, "state", states[is->last]);
+	cop_wire_put_key_double(out, "changed", is->changed);
+	cop_wire_put_key_bool(out, "promoted", is->promoted);
+	if (is->last == COP_WIRE_PROMOTION_CHALLENGE)
+		return;
+	cop_wire_put_key_text(out, "verdict", verdicts[is->verdict]);
+	cop_wire_put_key_unsigned(out, "events", is->events);
+	if (is->events == 0)
+		return;
+	cop_wire_put_key_double(out, "gain", is->value);
+	cop_wire_put_key_double(out, "low", is->low);
+	cop_wire_put_key_double(out, "high", is->high);
+}
+
+static void put_history(const cop_refit_state *s, cop_bytes *out)
+{
+	cop_wire_put_text(out, "history");
+	cop_wire_put_array(out, s->history.count);
+	for (size_t i = 0; i < s->history.count; i++) {
+		const cop_refit_history_item *is = &s->history.item[i];
+		size_t map = cop_wire_put_map_open(out);
+		cop_wire_put_key_double(out, "time", is->time);
+		cop_wire_put_key_text(out, "outcome", cop_worker_outcome_text(is->outcome));
+		cop_wire_put_key_text(out, "reason", is->reason);
+		cop_wire_put_key_double(out, "seconds", is->seconds);
+		cop_wire_put_key_double(out, "processor", is->processor);
+		if (is->number != 0)
+			cop_wire_put_key_unsigned(out, "n", is->number);
+		if (is->last != COP_WIRE_PROMOTION_NONE)
+			put_fate(is, out);
+		cop_wire_put_map_close(out, map);
+	}
+	cop_wire_put_text(out, "kept");
+	cop_wire_put_array(out, s->kept_count);
+	for (size_t i = 0; i < s->kept_count; i++)
+		cop_wire_put_unsigned(out, s->kept[i]);
+}
+
 static void put_refit(const cop_refits *refits, const cop_model_slot *slot, cop_bytes *out)
 {
 	const cop_refit_state *s = &slot->refit;
@@ -163,12 +212,12 @@ static void put_refit(const cop_refits *refits, const cop_model_slot *slot, cop_
 		put_running(refits, out);
 	if (s->has_last)
 		put_last(s, out);
+	put_history(s, out);
 	cop_wire_put_map_close(out, map);
 }
 
 static void put_evidence(const cop_promotion_test_summary *e, cop_bytes *out)
 {
-	static const char *const verdicts[] = { "open", "better", "worse" };
 	cop_wire_put_key_unsigned(out, "events", e->events);
 	cop_wire_put_key_text(out, "verdict", verdicts[e->verdict]);
 	if (e->events == 0)

@@ -182,6 +182,8 @@ static void note_end(cop_refits *r, cop_model_slot *slot, const cop_worker_line 
 	s->last_time = cop_clock_real();
 	s->last_seconds = now - r->began;
 	s->outcomes[end->outcome]++;
+	cop_refit_history_end(&s->history, end, s->last_time, s->last_seconds);
+	cop_promotion_look(slot, r->state_dir);
 	cop_refit_controller_end(&s->controller, !bad, end->learned, now);
 	cop_log_line(r->durable->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
 	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", slot->name,
@@ -397,8 +399,9 @@ void cop_refits_turn(cop_refits *r, double now)
 void cop_refits_announce(const cop_refits *r)
 {
 	for (size_t i = 0; i < r->durable->models.count; i++) {
-		const cop_model_slot *slot = r->durable->models.items[i];
+		cop_model_slot *slot = r->durable->models.items[i];
 		cop_config_refit_off off = slot->config->refit.off;
+		cop_promotion_look(slot, r->state_dir);
 		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
 			cop_log_line(r->durable->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", slot->name,
 			        cop_config_refit_off_text(off));

@@ -68,6 +68,31 @@ def ctl(one, *args, status=0):
     return run.stdout if status == 0 else run.stderr
 
 
+def test_last_refits_are_told_and_what_became_of_their_challengers(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    assert refit_of(client)["history"] == [] and refit_of(client)["kept"] == []
+    for count in (1, 2):
+        teach(client, 1500, f"t{count}", start=1500 * count)
+        client.ok("refit", "m")
+        ended(client, count)
+    assert client.ok("promote", "m", {"n": 1})["n"] == 1
+    client.ok("rollback", "m")
+    refit = refit_of(client)
+    second, first = refit["history"]
+    assert [one["outcome"] for one in refit["history"]] == ["made", "made"] and refit["kept"] == [2, 1]
+    assert (second["n"], second["state"], second["promoted"]) == (2, "retired", False)
+    assert (first["n"], first["state"], first["promoted"], first["verdict"]) == (1, "rolled back", True, "open")
+    assert first["time"] <= second["time"] <= first["changed"] and first["seconds"] > 0
+    one.restart()  # all of it is in the checkpoint
+    assert {key: refit_of(one.client())[key] for key in ("history", "kept")} == {key: refit[key] for key in ("history", "kept")}
+    one.kill()
+    one.start()
+    again = refit_of(one.client())
+    assert again["history"] == refit["history"] and again["kept"] == [2, 1]
+    assert "rolled back" in ctl(one, "status", "m")
+
+
 def gone(pid):
     return not Path(f"/proc/{pid}").exists()
 
