@@ -231,6 +231,14 @@ function propensities(history) {
   ];
 }
 
+function refit_words(one) {
+  const words = [`${clock(one.time)}: ${one.outcome}${one.reason ? " (" + one.reason + ")" : ""}`];
+  if (one.n) words.push("challenger " + one.n);
+  if (one.state) words.push(one.state + (one.state === "shadow" ? "" : " " + clock(one.changed)));
+  if (one.verdict) words.push(one.verdict + (known(one.gain) ? `: gain ${number(one.gain, 3)}, between ${number(one.low, 3)} and ${number(one.high, 3)}` : ""));
+  return words.join(", ");
+}
+
 function refits(model) {
   const refit = model.refit || {}, challenger = model.challenger || {};
   return [
@@ -248,10 +256,8 @@ function refits(model) {
       challenger.frozen && ["frozen", "yes"],
       (refit.kept || []).length > 0 && ["kept challengers", refit.kept.join(", ")],
     ]),
-    (refit.history || []).length > 0 && table("The last refits", ["ended", "outcome", "challenger", "became", "verdict"],
-      refit.history.map((one) => [clock(one.time), one.outcome + (one.reason ? " (" + one.reason + ")" : ""), one.n || "–",
-        one.state ? `${one.state}, ${clock(one.changed)}` : "–", one.verdict
-          ? one.verdict + (known(one.gain) ? `: ${number(one.gain, 3)}, between ${number(one.low, 3)} and ${number(one.high, 3)}` : "") : "–"])),
+    (refit.history || []).length > 0 && soft("The last refits, the newest first:"),
+    (refit.history || []).length > 0 && make("ol", refit.history.map((one) => make("li", refit_words(one))), { "aria-label": "The last refits" }),
   ].filter(Boolean);
 }
 

@@ -449,6 +449,23 @@ def test_page_tells_who_decided_and_gives_no_verdict_where_the_split_is_wrong(br
 
 
 @browsers
+@pytest.mark.parametrize("width", (320, 1280))
+def test_page_lists_the_last_refits(browser, served, width):
+    _, _, url = served
+    browser.open(url, width, 900)
+    live(browser)
+    history = [{"time": 2, "outcome": "timeout", "reason": "it took longer than its time_limit", "seconds": 9, "processor": 8},
+               {"time": 1, "outcome": "made", "reason": "", "seconds": 9, "processor": 8, "n": 17, "state": "rolled back", "changed": 3,
+                "promoted": True, "verdict": "worse", "events": 900, "gain": -0.125, "low": -0.25, "high": -0.0625}]
+    browser.run(f"put(document.getElementById('refit'), refits({json.dumps({'refit': {'history': history, 'kept': [18, 17]}})}))")
+    shown = text(browser, "refit")
+    for part in ("The last refits", "timeout (it took longer", "17", "rolled back", "worse: gain -0.125, between -0.25 and -0.0625", "18, 17"):
+        assert part in shown
+    assert browser.run("document.querySelectorAll('#refit ol li').length") == 2 and browser.run(CUT) == []
+    assert complaints(browser, url) == []
+
+
+@browsers
 def test_page_without_a_journal_finds_what_waits(browser, daemon):
     api = Api()
     one = daemon(api.section + model() + section("journal", {"enabled": False}))
