@@ -277,6 +277,9 @@ cop_err cop_change_order_judge(const cop_change_order *o, const cop_config_chang
 	}
 	if (against == NULL)
 		return COP_OK;
+	if (o->deed == COP_MODEL_ADD && !o->again)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "add: the model cannot be made: %.300s", against->text);
 	if (o->deed == COP_MODEL_ADD)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "add: expected the options that the model had, or fresh, which begins it anew: %.300s",

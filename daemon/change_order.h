@@ -21,6 +21,7 @@ typedef struct cop_change_order {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_live_values values; /* of unset: without meaning */
 	bool fresh;
+	bool again; /* of add: what the model was before is kept, and comes back */
 	cop_wire_seq seq;
 } cop_change_order;
 

@@ -6,6 +6,7 @@
  * so is one that was parked. */
 #include "daemon/model_change.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -158,6 +159,26 @@ cop_err cop_model_change_check(const cop_server *server, const char *verb, cop_w
 	        server->change->order.name);
 }
 
+/* The file by itself is good: what is wrong comes of the order. */
+static void blame_order(cop_model_change *change)
+{
+	static const char before[] = "configuration: ";
+	const cop_change_order *o = &change->order;
+	cop_wire_fault *fault = &change->fault;
+	char text[sizeof fault->message];
+	if (strncmp(fault->message, before, sizeof before - 1) != 0)
+		return;
+	(void)snprintf(text, sizeof text, "%s", fault->message + sizeof before - 1);
+	(void)cop_wire_fault_set(fault, fault->code, "%s %s: the configuration would be wrong: %.200s",
+	        cop_change_order_deed(o), o->name, text);
+}
+
+static const cop_parked *find_parked(const cop_server *server, const cop_model_change *change)
+{
+	const cop_config_model *next = cop_config_find(change->next, change->order.name, strlen(change->order.name));
+	return next == NULL ? NULL : cop_model_table_find_parked(&server->durable.models, next->stored, false);
+}
+
 static cop_err read_order(cop_server *server, cop_model_change *change)
 {
 	static const cop_live_changes none;
@@ -170,7 +191,10 @@ static cop_err read_order(cop_server *server, cop_model_change *change)
 		err = cop_change_order_edit(&change->order, file, &change->live, fault);
 	if (err == COP_OK)
 		err = cop_reload_read(server, &change->live, &change->next, fault);
+	if (err != COP_OK && file != NULL)
+		blame_order(change);
 	if (err == COP_OK) {
+		change->order.again = find_parked(server, change) != NULL;
 		err = cop_reload_compare(server, change->next, &change->changes);
 		if (err != COP_OK)
 			err = cop_change_order_refuse_memory(fault);
@@ -183,10 +207,8 @@ static cop_err read_order(cop_server *server, cop_model_change *change)
 static bool is_at_once(cop_server *server, const cop_model_change *change)
 {
 	const char *name = change->order.name;
-	const cop_config_model *next = cop_config_find(change->next, name, strlen(name));
 	return cop_config_changes_has(&change->changes, COP_CHANGE_REMOVES, name) ||
-	       cop_config_changes_has(&change->changes, COP_CHANGE_RENEWS, name) ||
-	       (next != NULL && cop_model_table_find_parked(&server->durable.models, next->stored, false) != NULL);
+	       cop_config_changes_has(&change->changes, COP_CHANGE_RENEWS, name) || find_parked(server, change) != NULL;
 }
 
 /* The rest is left to the thread. */

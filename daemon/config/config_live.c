@@ -34,6 +34,8 @@ static cfg_opt_t *find_option(cfg_t *section, const char *name)
 static void put_values(cop_config_reading *reading, cfg_t *model, const cop_live_model *change)
 {
 	const char *last = NULL;
+	if (change->kind == COP_LIVE_ADDED) /* what is missing, or wrong by a default */
+		model->line = (int)COP_CONFIG_LIVE_LINE;
 	for (size_t i = 0; i < change->values.count; i++) {
 		const cop_live_value *value = &change->values.items[i];
 		bool refit = is_of_refit(value->option);

@@ -89,7 +89,7 @@ typedef struct cop_config_reading {
 void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 /* Of what was changed live. */
-#define COP_CONFIG_LIVE_LINE ((uint64_t)1 << 31)
+#define COP_CONFIG_LIVE_LINE ((uint64_t)1 << 30)
 /* Complains of environment variables that the text names and that are not set. */
 void cop_config_check_variables(cop_config_reading *reading, const char *text, size_t length);
 

@@ -181,8 +181,8 @@ COP_CHECK cop_err cop_model_take_logged(cop_model *model, const cop_model_logged
  * above. */
 COP_CHECK cop_err cop_model_view_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out);
 
-/* Ends up to `most` reward windows that are over at `now` (learning or dropping) and forgets old ids; how many ended.
- */
+/* Ends up to `most` reward windows that are over at `now` (learning or dropping), then decisions that are more than
+ * pending_max, as after it was lowered, and forgets old ids; how many ended. */
 size_t cop_model_expire(cop_model *model, double now, size_t most);
 
 /* Ends the decisions that wait under these ids, with nothing learned, as if their windows had ended. How many waited. */

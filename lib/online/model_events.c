@@ -623,6 +623,11 @@ size_t cop_model_expire(cop_model *model, double now, size_t most)
 		end(model, &entry, false, now);
 		ended++;
 	}
+	while (ended < most && cop_pending_count(model->pending) > model->set.pending_max &&
+	        cop_pending_gives_way(model->pending, 0, false, &entry)) {
+		end(model, &entry, true, now);
+		ended++;
+	}
 	if (ended > 0)
 		cop_model_forget_old(model, now);
 	return ended;

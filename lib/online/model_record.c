@@ -265,6 +265,7 @@ static cop_err apply_activation(cop_model *model, const cop_wire_record *r)
 static cop_err apply_expiry(cop_model *model, const cop_wire_record *r)
 {
 	cop_model_settle_all(model, &r->settled, false, r->time);
+	cop_model_settle_all(model, &r->settled, true, r->time);
 	cop_model_forget_old(model, r->time);
 	return COP_OK;
 }

@@ -585,6 +585,8 @@ def test_reload_adds_and_removes_models_of_the_file(daemon):
     ("none", {"do": "remove"}, "no model 'none'"),
     ("m", {"do": "set"}, "expected options"),
     ("m", {"do": "set", "options": {"epsilon": 2}}, "live change: epsilon:"),
+    ("m", {"do": "set", "options": {"epsilon": 2}}, "set m: the configuration would be wrong:"),
+    ("x", {"do": "add", "options": {"features": 3}}, "add x: the configuration would be wrong: live change: arms: missing"),
     ("m", {"do": "set", "options": {"colour": 2}}, "colour: no such option"),
     ("m", {"do": "set", "options": {"refit.colour": 2}}, "refit.colour: no such option"),
     ("x", {"do": "add", "options": {**SHAPE, "colour": 2}}, "colour: no such option of a model"),
@@ -609,6 +611,32 @@ def test_wrong_orders_change_nothing(daemon, name, body, expected):
     assert status == "error" and expected in reply["message"], reply
     assert saved(client, "m") == before and names(client) == ["m"]
     assert one.run("--print-config").stdout == config and not (one.state / "live.json").exists()
+
+
+def test_model_that_never_was_is_no_earlier_one(daemon):
+    one = daemon(model())
+    options = {**SHAPE, "start_from": "/nonexistent"}
+    status, reply = one.admin().raw("model", "x", pack({"do": "add", "options": options}))
+    assert status == "error" and reply["message"].startswith("add: the model cannot be made: "), reply
+    assert "/nonexistent" in reply["message"] and names(one.client()) == ["m"]
+
+
+def test_lowered_pending_max_takes_effect_at_once(daemon):
+    """By a record of its own, so that a replay has the same."""
+    one = daemon(model())
+    client = one.client()
+    for i in range(20):
+        client.decide("m", f"i{i}", [0.1, 0.2, i / 20])
+    client.feedback("m", "i17", 0.5)
+    ctl(one, "set", "m", "pending_max=5")
+    wait_for(lambda: client.model()["pending"] == 5, "the oldest to end")
+    state = client.model()
+    assert state["evicted"] == 14 and state["decisions"] == 20
+    one.kill()
+    one.start()
+    client = one.client()
+    assert client.model()["pending"] == 5 and client.model()["evicted"] == 14
+    assert [client.feedback("m", f"i{i}", 0.25) for i in (13, 14, 19)] == ["late", "applied", "applied"]
 
 
 def test_control_command(daemon):

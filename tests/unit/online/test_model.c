@@ -310,6 +310,27 @@ static void test_full_table_evicts_the_oldest_and_counts(void **state)
 	cop_model_free(model);
 }
 
+static void test_lowered_bound_ends_the_oldest_with_the_windows(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	cop_model *model = plain_model(&s, COP_REWARD_EARLIEST);
+	for (uint64_t i = 0; i < 20; i++)
+		(void)model_decide(model, &rng, false, i, 0.0);
+	assert_int_equal(cop_model_expire(model, 1.0, 100), 0);
+	s.pending_max = 5;
+	assert_int_equal(cop_model_adjust(model, &s, NULL), COP_OK);
+	assert_int_equal(cop_model_expire(model, 1.0, 7), 7);
+	assert_int_equal(cop_model_pending(model), 13);
+	assert_int_equal(cop_model_expire(model, 1.0, 100), 8);
+	assert_int_equal(cop_model_expire(model, 1.0, 100), 0);
+	assert_int_equal(cop_model_pending(model), 5);
+	assert_true(counters(model)->evicted == 15 && counters(model)->dropped == 0);
+	assert_int_equal(model_feedback(model, 14, 0.5, 1.0), COP_FEEDBACK_LATE);
+	assert_int_equal(model_feedback(model, 15, 0.5, 1.0), COP_FEEDBACK_APPLIED);
+	cop_model_free(model);
+}
+
 static void test_no_eligible_arm_is_refused_and_does_not_wait(void **state)
 {
 	(void)state;
@@ -529,6 +550,7 @@ int main(void)
 		cmocka_unit_test(test_window_over_without_feedback_drops_or_learns_default),
 		cmocka_unit_test(test_decide_again_gives_first_decision),
 		cmocka_unit_test(test_full_table_evicts_the_oldest_and_counts),
+		cmocka_unit_test(test_lowered_bound_ends_the_oldest_with_the_windows),
 		cmocka_unit_test(test_no_eligible_arm_is_refused_and_does_not_wait),
 		cmocka_unit_test(test_wrong_losses_leave_decision_waiting),
 		cmocka_unit_test(test_value_models_take_as_many_losses_as_probes),
