@@ -207,6 +207,13 @@ static cop_err read_positive(cop_wire_cursor *cursor, double *out)
 	return err == COP_OK && !(*out > 0.0) ? COP_EFORMAT : err;
 }
 
+/* 0: a model of values that plays none beside its own, as a trained one. */
+static cop_err read_delta(cop_wire_cursor *cursor, double *out)
+{
+	cop_err err = cop_wire_cursor_double(cursor, out);
+	return err == COP_OK && !(*out >= 0.0) ? COP_EFORMAT : err;
+}
+
 static cop_err read_reward(cop_wire_cursor *cursor, cop_wire_reward *out)
 {
 	const char *text;
@@ -289,7 +296,7 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, cop_wire_mode
 	case VALUES_IN:
 		return read_range(cursor, out->value_range);
 	case DELTA:
-		return read_positive(cursor, &out->delta);
+		return read_delta(cursor, &out->delta);
 	case REWARD:
 		return read_reward(cursor, &out->reward);
 	case WINDOW:

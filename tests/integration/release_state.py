@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What a version leaves behind, for the versions after it: release_state.py VERSION.tar.xz
 
-With the programs that COPPICED and COPPICE name, it writes: a configuration, a state folder with a checkpoint and a
-journal as a killed daemon leaves them, the model of a log, trained models of every learner, and expected.json, what this
-version makes of them. docs/contributing/releasing.md says when; test_compatibility.py reads it.
+With the programs that COPPICED and COPPICE name, it writes: a configuration, a state folder as a killed daemon leaves it
+(a checkpoint, a journal, files of refits, a model that was added live, positions of an event log, somebody who was
+forgotten), the model of a log, trained models of every learner, an embedding, and expected.json, what this version makes
+of them. docs/contributing/releasing.md says when; test_compatibility.py reads it.
 """
 
 import json
@@ -15,9 +16,13 @@ import tempfile
 from pathlib import Path
 
 import zmq
-from conftest import Daemon, model, program, section
+from conftest import Daemon, model, program, section, wait_for
 
-LEARNERS = ("cart", "dgt", "tao", "softmax", "laptao", "latent")
+LEARNERS = ("cart", "dgt", "tao", "softmax", "laptao", "latent", "polytope")
+REGRESSIONS = {
+    "numbers": ["--learner", "cart", "--task", "regression"],
+    "linear": ["--learner", "tao", "--task", "regression", "--leaves", "linear"],
+}
 FORESTS = {"bagging": ["--learner", "cart"], "adaboost": ["--learner", "cart"], "gradient": ["--learner", "cart"]}
 
 
@@ -31,12 +36,29 @@ MODELS = {  # one of each learner and kind of context, with what else is kept of
     "probes": {"learner": "value"},
     "bins": {"learner": "value", "feedback": "bins", **NO_TREES},
     "watched": {"apprentice": True},
+    "summed": {"learner": "ridge", **NO_TREES},
+    "refitted": {"refits": True},
+    "added": {},  # live
+    "served": {"start_from": "TRAINED/tao.model"},
+    "priced": {"start_from": "TRAINED/numbers.model"},
 }
+REFIT = {"every": "0s", "least_feedback": 1000000, "on_drift": "none", "promote": "hand", "method": "tao", "idle": False}
+ADDED = {"learner": "ensemble", "features": 3, "arms": 3, "trees": 2, "height": 2, "seed": 1, "reward_window": "365d"}
+FORGOTTEN = "somebody"
+MORE = 120  # decisions before each refit, so that there is enough to fit
+
+
+def text_of(name, options):
+    options = {**options, "reward_window": "365d"}
+    if "start_from" in options:
+        return section(f'model "{name}"', options)
+    text = model(name, **options)
+    return text[:-2] + "\t" + section("refit", REFIT).replace("\n", "\n\t").rstrip() + "\n}\n" if name == "refitted" else text
 
 
 def configuration():
     """Decisions wait however long after it was written a later version opens the state: such clocks are ignored."""
-    return 'clock_tolerance = "30d"\n' + "".join(model(name, reward_window="365d", **options) for name, options in MODELS.items()) + (
+    return 'clock_tolerance = "30d"\n' + "".join(text_of(name, options) for name, options in MODELS.items() if name != "added") + (
         section("checkpoint", {"every": "1h"})
         + section("journal", {"sync": "never", "segment": "64KiB", "compress": True})
     )
@@ -52,9 +74,9 @@ def context(name, i):
     return body
 
 
-def ask(client, name, id, i):
+def ask(client, name, id, i, **more):
     verb = "rank" if name == "ranked" else "decide"
-    return client.ok(verb, name, {"id": id, "unit": f"unit-{i % 17}", **context(name, i)})
+    return client.ok(verb, name, {"id": id, "unit": f"unit-{i % 17}", **context(name, i), **more})
 
 
 def told(name, loss):
@@ -67,19 +89,52 @@ def learn(client, first, last):
     """Decisions of all models, of which every fourth goes on waiting."""
     for i in range(first, last):
         for name in MODELS:
-            ask(client, name, f"{name}-{i}", i)
+            ask(client, name, f"{name}-{i}", i, **({"from": ["orders", i % 2, i]} if name == "arms" else {}))
             loss = (i * 3 % 8) / 8
             if i % 4:
                 assert client.ok("feedback", name, {"id": f"{name}-{i}", **told(name, loss)})["result"] == "applied"
 
 
+def decided(count):
+    """By each model, after so many rounds."""
+    return [count + (2 * MORE if name == "refitted" else 0) for name in MODELS]
+
+
+def refit(client, count):
+    client.ok("refit", "refitted")
+    wait_for(lambda: client.model("refitted")["refit"]["ended"] == count, "a refit")
+    last = client.model("refitted")["refit"]
+    assert last["last"] == "made", last
+
+
+def live(client):
+    """All that a state folder may hold, in the order of a long life."""
+    client.ok("model", "added", {"do": "add", "options": ADDED})
+    for name in MODELS:
+        ask(client, name, f"{name}-{FORGOTTEN}", 5, unit=FORGOTTEN)
+    learn(client, 0, 60)
+    client.ok("forget", "", {"unit": FORGOTTEN})
+    wait_for(lambda: client.status()["forget"]["orders"] == 0, "the order to be carried out")
+    for count in (1, 2):
+        for i in range(MORE * (count - 1), MORE * count):
+            ask(client, "refitted", f"more-{i}", i)
+            assert client.feedback("refitted", f"more-{i}", (i * 3 % 8) / 8) == "applied"
+        refit(client, count)
+        if count == 1:
+            client.ok("promote", "refitted")
+    client.ok("checkpoint")
+    learn(client, 60, 110)
+
+
 def looked_at(client):
     """What a daemon says of its models, and would decide."""
-    keys = ("decisions", "learned", "pending", "loss_sum")
+    keys = ("learner", "decisions", "learned", "pending", "loss_sum")
     seen = {}
     for name in MODELS:
         status = client.model(name)
         seen[name] = {key: status[key] for key in keys}
+    seen["arms"]["positions"] = client.ok("positions", "arms")["positions"]
+    seen["refitted"]["challenger"] = {key: client.model("refitted")["challenger"][key] for key in ("state", "events")}
     for name in MODELS:
         answers = [ask(client, name, f"probe-{name}-{i}", 1000 + i) for i in range(5)]
         seen[name]["answers"] = [{key: value for key, value in answer.items() if key != "id"} for answer in answers]
@@ -121,18 +176,21 @@ def replayed(folder):
 def train(folder, scratch):
     (folder / "trained").mkdir()
     write_rows(folder / "rows.csv")
-    options = {name: ["--learner", name] for name in LEARNERS}
+    options = {name: ["--learner", name] for name in LEARNERS} | REGRESSIONS
     options["laptao"] += ["--labelled", "0.5"]
     options |= {name: [*words, "--trees", "3", "--height", "3", "--forest", name] for name, words in FORESTS.items()}
     for name, words in options.items():
         height = [] if "--height" in words else ["--height", "2"]
         coppice("train", "--train", folder / "rows.csv", "--model", folder / "trained" / f"{name}.model", "--threads", 1,
                 *words, *height)
-    return {name: predictions(folder, name, scratch / "out") for name in options}
+    coppice("embed", "--train", folder / "rows.csv", "--model", folder / "trained" / "embedded.model", "--height", 2,
+            "--rounds", 2, "--threads", 1)
+    return {name: predictions(folder, name, scratch / "out") for name in [*options, "embedded"]}
 
 
 def configuration_of(folder):
-    return (folder / "coppice.conf").read_text().replace("NAMES", str((folder / "arms.txt").resolve()))
+    text = (folder / "coppice.conf").read_text().replace("NAMES", str((folder / "arms.txt").resolve()))
+    return text.replace("TRAINED", str((folder / "trained").resolve()))
 
 
 def serve(folder, scratch, context, state=None):
@@ -150,17 +208,17 @@ def make(folder):
     (folder / "arms.txt").write_text("left\nmiddle\nright\n")
     with tempfile.TemporaryDirectory() as scratch:
         scratch = Path(scratch)
+        expected = {"trained": train(folder, scratch)}
         one = serve(folder, scratch, context)
-        client = one.client()
-        learn(client, 0, 60)
-        client.ok("checkpoint")
-        learn(client, 60, 110)
+        live(one.client())
         one.kill()
         shutil.copytree(one.state, folder / "state", ignore=shutil.ignore_patterns("lock", "*.ipc"))
+        for old in sorted((folder / "state").glob("*.checkpoint"))[:-1]:
+            old.unlink()
         one.close()
         write_log(folder / "log.vw")
         coppice("replay", "--format", "vw", folder / "log.vw", "--bits", 8, "--height", 2, "--trees", 2, "--save", folder / "log.model")
-        expected = {"trained": train(folder, scratch), "replayed": replayed(folder)}
+        expected["replayed"] = replayed(folder)
         again = serve(folder, scratch, context, folder / "state")
         expected["models"] = looked_at(again.client())
         expected["version"] = again.client().status()["version"]

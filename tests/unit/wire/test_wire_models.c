@@ -244,7 +244,7 @@ static void test_set_without_a_key_is_refused(void **state)
 		{ "'features':2", "'max_candidates':2", "'candidate_features':3" },
 		{ "'bits':3", "'max_nonzeros':3", "'max_candidates':2" },
 		{ "'features':2", "'value_range':[0,1]", "'delta':0.5" },
-		{ "'bits':3", "'max_nonzeros':3", "'value_range':[0,1]", "'delta':0.5" },
+		{ "'bits':3", "'max_nonzeros':3", "'value_range':[0,1]", "'delta':0" },
 	};
 	static const char *const head[] = { "'name':'a'", "'learner':'dgt'", "'losses':1", "'loss_range':[0,1]",
 		"'reward':'last'", "'reward_window':1" };
