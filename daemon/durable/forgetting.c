@@ -13,6 +13,7 @@
 #include "daemon/common/clock.h"
 #include "daemon/durable/forget_waiting.h"
 #include "daemon/durable/healing.h"
+#include "daemon/durable/promotion.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_segment.h"
 #include "store/state_dir.h"
@@ -415,6 +416,8 @@ static void end_order(cop_forgetting *f, double now)
 		return;
 	}
 	cop_checkpoint_removed_since(&f->durable->checkpoint, f->work.clean);
+	for (size_t i = 0; i < f->durable->models.count; i++)
+		cop_promotion_look(f->durable->models.items[i], f->durable->config->state_dir);
 	f->report.records = f->work.erased.records;
 	f->report.segments = f->work.erased.segments;
 	f->report.checkpoints = f->work.removed;

@@ -113,6 +113,7 @@ void cop_refit_state_replace(cop_refit_state *state, const cop_refit_state *from
 	c->asked = was->asked;
 	c->failures = was->failures;
 	c->not_before = was->not_before;
+	state->history = from->history;
 }
 
 /* ---- saved ---- */

@@ -95,6 +95,7 @@ def test_only_challengers_whose_window_had_it_go(daemon):
     assert challengers(one) == [1, 2, 3] and client.model()["challenger"]["n"] == 3
     done = forget(one, "tom")
     assert (done["relearned"], done["refits"], challengers(one)) == (True, 1, [1, 3])
+    assert client.model()["refit"]["kept"] == [3, 1] and len(client.model()["refit"]["history"]) == 3
     assert client.model()["challenger"]["n"] == 3 and client.model()["challenger"]["challenges"] == 2
     leads_to_the_same(one)
     client = one.client()
