@@ -153,16 +153,17 @@ static void let_go(void *context, cop_model_slot *slot)
 cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_config_changes *changes,
         cop_model_exchange *exchange, cop_diag *diag)
 {
-	cop_model_table *models = &server->durable.models;
 	*exchange = (cop_model_exchange){ 0 };
 	/* What a removed model has learned must be in a checkpoint: a start passes over records of models that are not there. */
 	cop_err err = any_of(changes, COP_CHANGE_REMOVES) ? cop_durability_checkpoint(&server->durable, diag) : COP_OK;
 	if (err == COP_OK)
-		err = cop_model_exchange_begin(exchange, models, next, changes);
+		err = cop_model_exchange_begin(exchange, &server->durable.models, next, changes);
 	if (err == COP_OK) {
-		cop_model_exchange_make(exchange, models, next, changes, server->log);
-		err = cop_model_exchange_ready(exchange, models, next, changes);
+		cop_model_exchange_make(exchange, next, changes, server->log);
+		err = cop_model_exchange_made(exchange);
 	}
+	if (err == COP_OK)
+		err = cop_model_exchange_ready(exchange, next, changes);
 	if (err != COP_OK)
 		cop_model_exchange_drop(exchange);
 	return err;
@@ -180,7 +181,7 @@ cop_err cop_reload_apply(
 	cop_err err = cop_config_apply(server->config, next, changes);
 	if (err != COP_OK)
 		return err;
-	cop_model_exchange_take(exchange, &server->durable.models, server->config, let_go, server);
+	cop_model_exchange_take(exchange, server->config, let_go, server);
 	take_tokens(server, next, changes);
 	take_certificate(server, next, changes);
 	take_clients(server, next, changes);
@@ -191,8 +192,9 @@ cop_err cop_reload_apply(
 	cop_refits_announce(&server->refits);
 	cop_log_set_level(server->log, server->config->log_level);
 	double now = cop_clock_monotonic(), due = now + 1e-6 * (double)server->config->checkpoint_every;
-	/* Further arms come again with the record: their model's state, which may be large, waits for the next one. */
-	server->durable.next_checkpoint = others ? now : fmin(server->durable.next_checkpoint, due);
+	/* Further arms come again with the record: their model's state, which may be large, waits for the next one. What was
+	 * removed is in the last one. */
+	server->durable.next_checkpoint = added ? now : fmin(server->durable.next_checkpoint, due);
 	for (size_t i = 0; i < changes->count; i++)
 		cop_log_line(server->log,
 		        changes->items[i].kind == COP_CHANGE_APPLIED ? COP_LOG_NOTICE : COP_LOG_WARNING,
@@ -234,13 +236,22 @@ void cop_reload_put(const cop_config_changes *changes, const cop_wire_seq *seq, 
 	cop_wire_put_map_close(body, map);
 }
 
+void cop_reload_tell_begin(void) { cop_notify_reloading(cop_clock_monotonic_us()); }
+
+void cop_reload_tell_end(cop_server *server, const cop_config_changes *changes, cop_err err)
+{
+	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
+	        err == COP_OK ? "ok" : "refused", changes->count);
+	cop_notify_ready("serving");
+}
+
 cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault)
 {
 	cop_config *next = NULL;
 	cop_config_changes changes = { 0 };
 	cop_model_exchange exchange = { 0 };
 	cop_diag why = { 0 };
-	cop_notify_reloading(cop_clock_monotonic_us());
+	cop_reload_tell_begin();
 	cop_err err = cop_reload_read(server, NULL, &next, fault);
 	if (err == COP_OK) {
 		err = cop_reload_compare(server, next, &changes);
@@ -253,9 +264,7 @@ cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body,
 	}
 	if (err == COP_OK)
 		cop_reload_put(&changes, seq, body);
-	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
-	        err == COP_OK ? "ok" : "refused", changes.count);
-	cop_notify_ready("serving");
+	cop_reload_tell_end(server, &changes, err);
 	cop_model_exchange_drop(&exchange);
 	cop_config_changes_free(&changes);
 	cop_config_free(next);

@@ -1,18 +1,21 @@
-/* daemon/reload.h: the configuration, read again while the daemon serves, and its parts, which a change of one model
- * (daemon/model_change.h) goes through too. The loop's thread. */
+/* daemon/reload.h: the configuration, read again while the daemon serves: all at once, or its parts, which change by change
+ * what takes time is made beside the loop goes through (daemon/model_change.h). The loop's thread. */
 #ifndef COP_DAEMON_RELOAD_H
 #define COP_DAEMON_RELOAD_H
 
 #include "daemon/server.h"
 #include "wire/wire_keys.h"
 
-/* Reads the configuration again and applies what can change; appends `{applied: [text ...], restart: [text ...],
+/* Reads the configuration again and applies what can change, at once; appends `{applied: [text ...], restart: [text ...],
  * refused?: [text ...], seq?}` to body. COP_EINVAL: the file is wrong, *fault says as much of it as fits; nothing changed.
  * COP_EIO: a model is to go, and no checkpoint can be written of it; COP_ENOMEM; nothing changed either. */
 COP_CHECK cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault);
 
 /* ---- its parts, in their order ---- */
 
+/* It begins, or ends: in the log, and for whoever started this process. */
+void cop_reload_tell_begin(void);
+void cop_reload_tell_end(cop_server *server, const cop_config_changes *changes, cop_err err);
 /* The file, and over it live changes; live: NULL is those in the state folder. Caller frees *next with cop_config_free.
  * COP_EINVAL, with *fault. */
 COP_CHECK cop_err cop_reload_read(

@@ -12,7 +12,6 @@
 #include "daemon/refit/refit_body.h"
 #include "daemon/model_change.h"
 #include "daemon/past_verb.h"
-#include "daemon/reload.h"
 #include "daemon/report/explain_body.h"
 #include "daemon/report/history_body.h"
 #include "daemon/report/positions_body.h"
@@ -244,13 +243,13 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
 	if (err == COP_OK)
 		err = cop_model_change_check(r->server, "reload", fault);
-	return err != COP_OK ? err : cop_reload(r->server, &seq, &r->server->serving.reply, fault);
+	return err != COP_OK ? err
+	                     : cop_model_change_reload(r->server, &seq, &r->later, &r->server->serving.reply, fault);
 }
 
 static cop_err change_model(request *r, cop_wire_fault *fault)
 {
-	return cop_model_change_order(
-	        r->server, r->name, r->name_length, r->body, r->length, &r->later, &r->server->serving.reply, fault);
+	return cop_model_change_order(r->server, r->name, r->name_length, r->body, r->length, &r->later, fault);
 }
 
 static cop_err forget(request *r, cop_wire_fault *fault)
@@ -356,10 +355,14 @@ static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
 	r->name_length = length;
 	if ((length == 0 && r->verb->models == NONE_NEEDED) || r->verb->models == NOT_YET)
 		return COP_OK;
+	const cop_model_table *models = &r->server->durable.models;
 	r->model = cop_model_table_find(&r->server->durable.models, zmq_msg_data(name), length);
 	if (r->model == NULL) {
 		char clean[COP_CONFIG_NAME_MAX + 8];
 		cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(name), length);
+		if (cop_model_table_is_leaving(models, zmq_msg_data(name), length))
+			return cop_wire_fault_set(fault, COP_WIRE_BUSY,
+			        "the model %s is being removed or begun anew; expected to be sent again later", clean);
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_UNKNOWN_MODEL, "no model '%s'; expected one of the configuration", clean);
 	}

@@ -130,16 +130,16 @@ void cop_server_close(cop_server *server)
 	cop_signals_close();
 }
 
-/* By a signal; the result is in the log. A model that is being changed goes first. */
+/* By a signal; the result is in the log. A change that is under way goes first. */
 static void reload(cop_server *server)
 {
 	cop_wire_fault fault;
-	cop_wire_seq none = { 0 };
+	bool later;
 	server->reload_due = server->change != NULL;
 	if (server->reload_due)
 		return;
 	cop_bytes_clear(&server->serving.reply);
-	(void)!cop_reload(server, &none, &server->serving.reply, &fault);
+	(void)!cop_model_change_reload(server, NULL, &later, &server->serving.reply, &fault);
 }
 
 static void take_signals(cop_server *server)
@@ -242,7 +242,7 @@ static void take_timers(cop_server *server)
 	if (server->reload_due)
 		reload(server);
 	cop_slot_bin_turn(&server->bin);
-	if (!server->replica.enabled)
+	if (!server->replica.enabled && !cop_model_change_holds(server))
 		cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
 	server->behind = !server->durable.follows && cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);

@@ -181,11 +181,23 @@ cop_err cop_durability_checkpoint(cop_durability *durable, cop_diag *diag)
 	return err;
 }
 
-void cop_durability_turn(cop_durability *durable, double now)
+cop_err cop_durability_begin_checkpoint(cop_durability *durable, cop_diag *diag)
+{
+	return durable->checkpoint.job.started ? COP_EEXIST : start_checkpoint(durable, diag);
+}
+
+static void take_checkpoint(cop_durability *durable, bool wait)
 {
 	uint32_t keep = durable->config->checkpoint_keep;
-	if (cop_checkpoint_finish(&durable->checkpoint, keep, false, durable->log, NULL) == COP_OK)
+	if (cop_checkpoint_finish(&durable->checkpoint, keep, wait, durable->log, NULL) == COP_OK)
 		checkpoint_written(durable);
+}
+
+void cop_durability_finish_checkpoint(cop_durability *durable) { take_checkpoint(durable, true); }
+
+void cop_durability_turn(cop_durability *durable, double now)
+{
+	take_checkpoint(durable, false);
 	if (now >= durable->next_checkpoint) {
 		(void)!start_checkpoint(durable, NULL); /* logged and counted; tried again next time */
 		durable->next_checkpoint = now + 1e-6 * (double)durable->config->checkpoint_every;

@@ -59,6 +59,10 @@ void cop_durability_record_config(cop_durability *durable);
 void cop_durability_record_apart(cop_durability *durable, bool all, const char *const *names);
 /* Writes a checkpoint and waits for it. COP_EIO, COP_ENOMEM: logged, with *diag. */
 COP_CHECK cop_err cop_durability_checkpoint(cop_durability *durable, cop_diag *diag);
+/* Begins one, which turn takes in. COP_EEXIST: one is under way, so later; COP_EIO, COP_ENOMEM: logged, with *diag. */
+COP_CHECK cop_err cop_durability_begin_checkpoint(cop_durability *durable, cop_diag *diag);
+/* Waits for one that is under way. */
+void cop_durability_finish_checkpoint(cop_durability *durable);
 /* Once a turn, now in monotonic seconds: takes in a checkpoint that is written, begins one that is due, and heals. */
 void cop_durability_turn(cop_durability *durable, double now);
 

@@ -8,11 +8,35 @@
 #include "daemon/common/clock.h"
 #include "daemon/models/model_table_private.h"
 
+static bool comes(const cop_config_changes *changes, const char *model)
+{
+	return cop_config_changes_has(changes, COP_CHANGE_ADDS, model) ||
+	       cop_config_changes_has(changes, COP_CHANGE_RENEWS, model);
+}
+
+/* Those that are removed or begun anew. */
+static cop_err let_leave(cop_model_table *set, const cop_config_changes *changes)
+{
+	const char **names = cop_mem_alloc(changes->count, sizeof *names);
+	size_t count = 0;
+	if (names == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < changes->count; i++) {
+		const cop_config_change *c = &changes->items[i];
+		if (c->kind == COP_CHANGE_APPLIED && (c->of == COP_CHANGE_REMOVES || c->of == COP_CHANGE_RENEWS))
+			names[count++] = c->model;
+	}
+	cop_err err = cop_model_table_let_leave(set, names, count);
+	cop_mem_free(names);
+	return err;
+}
+
 cop_err cop_model_exchange_begin(
         cop_model_exchange *exchange, cop_model_table *set, const cop_config *next, const cop_config_changes *changes)
 {
 	const size_t count = next->model_count;
 	*exchange = (cop_model_exchange){
+		.set = set,
 		.fresh = cop_mem_alloc(count, sizeof *exchange->fresh),
 		.extent = cop_mem_alloc(count, sizeof *exchange->extent),
 		.grows = cop_mem_alloc(count, sizeof *exchange->grows),
@@ -24,6 +48,8 @@ cop_err cop_model_exchange_begin(
 	}
 	for (size_t i = 0; i < count; i++) {
 		const cop_config_model *model = &next->models[i];
+		exchange->resumes |= comes(changes, model->name) &&
+		                     cop_model_table_find_parked(set, model->stored, false) != NULL;
 		if (!cop_config_changes_has(changes, COP_CHANGE_GROWS, model->name))
 			continue;
 		const cop_model_slot *from = cop_model_table_find_stored(set, model->stored, strlen(model->stored));
@@ -31,7 +57,7 @@ cop_err cop_model_exchange_begin(
 		if (from != NULL)
 			cop_model_measure(from->model, &exchange->extent[i]);
 	}
-	return COP_OK;
+	return let_leave(set, changes);
 }
 
 /* ---- beside the loop ---- */
@@ -93,12 +119,6 @@ static void refuse_slot(
 	refuse(changes, model, why);
 }
 
-static bool comes(const cop_config_changes *changes, const char *model)
-{
-	return cop_config_changes_has(changes, COP_CHANGE_ADDS, model) ||
-	       cop_config_changes_has(changes, COP_CHANGE_RENEWS, model);
-}
-
 static cop_err make_fresh(
         const cop_model_table *set, const cop_config_model *model, cop_log *log, cop_model_slot **slot, cop_diag *diag)
 {
@@ -108,35 +128,6 @@ static cop_err make_fresh(
 	if (err == COP_OK)
 		cop_model_slot_begin(*slot, cop_clock_monotonic());
 	return err;
-}
-
-void cop_model_exchange_make(cop_model_exchange *exchange, const cop_model_table *set, const cop_config *next,
-        cop_config_changes *changes, cop_log *log)
-{
-	for (size_t i = 0; i < exchange->count; i++) {
-		const cop_config_model *model = &next->models[i];
-		const cop_model_size size = cop_model_slot_configured(model);
-		cop_diag why = { 0 };
-		cop_err err = COP_OK;
-		if (exchange->grows[i])
-			err = cop_model_slot_open_for(model, &size, &exchange->extent[i], &exchange->fresh[i], &why);
-		else if (comes(changes, model->name))
-			err = make_fresh(set, model, log, &exchange->fresh[i], &why);
-		if (err != COP_OK)
-			refuse_slot(changes, model->name, &exchange->fresh[i], err, &why);
-	}
-}
-
-/* ---- between two events ---- */
-
-static void fill(cop_model_slot **fresh, cop_model_table *set, cop_config_changes *changes)
-{
-	cop_model_slot *slot = *fresh;
-	cop_diag why = { 0 };
-	const cop_model_slot *from = cop_model_table_find_stored(set, slot->stored, strlen(slot->stored));
-	cop_err err = from == NULL ? COP_ENOTFOUND : cop_model_slot_fill(slot, from, &why);
-	if (err != COP_OK)
-		refuse_slot(changes, slot->config->name, fresh, err, &why);
 }
 
 static cop_err make_leaving(const cop_model_slot *slot, cop_model_exchange *out)
@@ -154,25 +145,80 @@ static cop_err make_leaving(const cop_model_slot *slot, cop_model_exchange *out)
 	return refits->section.err;
 }
 
-cop_err cop_model_exchange_ready(
-        cop_model_exchange *exchange, cop_model_table *set, const cop_config *next, cop_config_changes *changes)
+void cop_model_exchange_make(
+        cop_model_exchange *exchange, const cop_config *next, cop_config_changes *changes, cop_log *log)
 {
-	cop_err err = COP_OK;
+	const cop_model_table *set = exchange->set;
+	for (size_t i = 0; i < exchange->count; i++) {
+		const cop_config_model *model = &next->models[i];
+		const cop_model_size size = cop_model_slot_configured(model);
+		cop_diag why = { 0 };
+		cop_err err = COP_OK;
+		if (exchange->grows[i])
+			err = cop_model_slot_open_for(model, &size, &exchange->extent[i], &exchange->fresh[i], &why);
+		else if (comes(changes, model->name))
+			err = make_fresh(set, model, log, &exchange->fresh[i], &why);
+		if (err != COP_OK)
+			refuse_slot(changes, model->name, &exchange->fresh[i], err, &why);
+	}
+	for (size_t i = 0; i < set->leaving_count && exchange->err == COP_OK; i++)
+		if (cop_config_changes_has(changes, COP_CHANGE_REMOVES, set->leaving[i].slot->name))
+			exchange->err = make_leaving(set->leaving[i].slot, exchange);
+}
+
+/* ---- between two events ---- */
+
+static const cop_bytes *find_section(const cop_model_exchange *exchange, const char *stored, bool refits)
+{
+	for (size_t i = 0; i < exchange->leaving_count; i++) {
+		const cop_parked *parked = &exchange->leaving[i];
+		if (parked->refit == refits && strcmp(parked->stored, stored) == 0)
+			return &parked->section;
+	}
+	return NULL;
+}
+
+cop_err cop_model_exchange_made(cop_model_exchange *exchange)
+{
+	for (size_t i = 0; i < exchange->set->leaving_count && exchange->err == COP_OK; i++) {
+		cop_leaving *leaving = &exchange->set->leaving[i];
+		leaving->model = find_section(exchange, leaving->slot->stored, false);
+		leaving->refits = find_section(exchange, leaving->slot->stored, true);
+	}
+	return exchange->err;
+}
+
+bool cop_model_exchange_holds(const cop_model_exchange *exchange)
+{
+	return exchange->set != NULL && (exchange->set->leaving_count > 0 || exchange->resumes);
+}
+
+static void fill(cop_model_slot **fresh, cop_model_table *set, cop_config_changes *changes)
+{
+	cop_model_slot *slot = *fresh;
+	cop_diag why = { 0 };
+	const cop_model_slot *from = cop_model_table_find_stored(set, slot->stored, strlen(slot->stored));
+	cop_err err = from == NULL ? COP_ENOTFOUND : cop_model_slot_fill(slot, from, &why);
+	if (err != COP_OK)
+		refuse_slot(changes, slot->config->name, fresh, err, &why);
+}
+
+cop_err cop_model_exchange_ready(cop_model_exchange *exchange, const cop_config *next, cop_config_changes *changes)
+{
+	cop_model_table *set = exchange->set;
+	const size_t most = set->count + set->leaving_count + next->model_count;
 	for (size_t i = 0; i < exchange->count; i++)
 		if (exchange->grows[i] && exchange->fresh[i] != NULL)
 			fill(&exchange->fresh[i], set, changes);
-	for (size_t i = 0; i < set->count && err == COP_OK; i++)
-		if (cop_config_changes_has(changes, COP_CHANGE_REMOVES, set->items[i]->name))
-			err = make_leaving(set->items[i], exchange);
-	if (err != COP_OK)
-		return err;
-	exchange->items = cop_mem_alloc(set->count + next->model_count, sizeof *exchange->items);
+	exchange->items = cop_mem_alloc(most, sizeof *exchange->items);
 	exchange->parked = cop_mem_alloc(set->parked_count + exchange->leaving_count, sizeof *exchange->parked);
 	return exchange->items == NULL || exchange->parked == NULL ? COP_ENOMEM : COP_OK;
 }
 
 void cop_model_exchange_drop(cop_model_exchange *exchange)
 {
+	if (exchange->set != NULL)
+		cop_model_table_put_back(exchange->set);
 	for (size_t i = 0; i < exchange->count; i++)
 		cop_model_slot_close(exchange->fresh[i]);
 	cop_mem_free(exchange->fresh);
@@ -223,9 +269,11 @@ static void park_leaving(cop_model_exchange *exchange, cop_model_table *set)
 	unpark(set);
 }
 
-void cop_model_exchange_take(cop_model_exchange *exchange, cop_model_table *set, const cop_config *config,
+void cop_model_exchange_take(cop_model_exchange *exchange, const cop_config *config,
         void (*gone)(void *context, cop_model_slot *slot), void *context)
 {
+	cop_model_table *set = exchange->set;
+	cop_model_table_put_back(set);
 	cop_model_slot **left = set->items;
 	size_t left_count = set->count;
 	set->count = 0;

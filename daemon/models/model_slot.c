@@ -211,15 +211,17 @@ static cop_err copy_state(cop_model_slot *slot, const cop_model_slot *from, cop_
 	return err;
 }
 
-/* The general way is to save and load; of a model that is as the other one but for further arms the state changes hands
- * at the end, when the one slot follows the other. */
+/* The general way is to save and load, also of columns whose names the model saves; of a model that is as the other one but
+ * for further arms and features the state changes hands at the end, when the one slot follows the other. */
 static cop_err take_over(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
 {
 	cop_diag why = { 0 };
-	if (!cop_model_inherits(slot->model, from->model))
+	const bool wider = slot->shape.features > from->shape.features;
+	if (!cop_model_inherits(slot->model, from->model) || (wider && from->names_saved))
 		return copy_state(slot, from, diag);
 	slot->heir = true;
-	cop_err err = cop_model_make_room(slot->model, from->model, &why);
+	cop_err err = cop_model_make_room(slot->model, from->model, &slot->room, &why);
+	cop_bytes_fini(&slot->room);
 	if (err != COP_OK)
 		cop_diag_message(diag, "model \"%s\": %s", slot->name, reason_of(&why, err));
 	return err;
@@ -252,7 +254,7 @@ cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *
 	return err == COP_OK ? finish(cop_model_slot_fill(*out, from, diag), out) : err;
 }
 
-/* Further features are saved and loaded: with the pages for it, too. */
+/* Learners with further features are saved and loaded: with the pages for it, too. */
 static cop_err make_room(cop_model_slot *slot, const cop_model_extent *extent)
 {
 	cop_bytes *room = &slot->room;

@@ -1,6 +1,7 @@
 /* Loading goes section by section: one of a configured model fills it, one of another is parked as bytes, and one of a
  * model to be reset, or of an earlier life of a model, is passed over. Saving writes models, then the state of refits,
- * which finds its model by name. */
+ * which finds its model by name. A slot that leaves goes back to the place that it had, for nothing else moves slots while
+ * any leaves. */
 #include "daemon/models/model_table.h"
 
 #include <stdio.h>
@@ -45,6 +46,9 @@ void cop_model_table_fini(cop_model_table *set)
 {
 	for (size_t i = 0; i < set->count; i++)
 		cop_model_slot_close(set->items[i]);
+	for (size_t i = 0; i < set->leaving_count; i++)
+		cop_model_slot_close(set->leaving[i].slot);
+	cop_mem_free(set->leaving);
 	cop_model_table_free_parked(set->parked, set->parked_count);
 	cop_mem_free(set->items);
 	*set = (cop_model_table){ 0 };
@@ -57,7 +61,7 @@ static bool is_text(const char *text, const char *name, size_t length)
 
 cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, size_t length)
 {
-	if (length == 0 && set->count == 1)
+	if (length == 0 && set->count == 1 && set->leaving_count == 0)
 		return set->items[0];
 	for (size_t i = 0; i < set->count; i++)
 		if (is_text(set->items[i]->name, name, length))
@@ -65,11 +69,22 @@ cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, siz
 	return NULL;
 }
 
-cop_model_slot *cop_model_table_find_stored(cop_model_table *set, const char *stored, size_t length)
+bool cop_model_table_is_leaving(const cop_model_table *set, const char *name, size_t length)
+{
+	for (size_t i = 0; i < set->leaving_count; i++)
+		if (is_text(set->leaving[i].slot->name, name, length) || (length == 0 && set->count == 0))
+			return true;
+	return false;
+}
+
+cop_model_slot *cop_model_table_find_stored(const cop_model_table *set, const char *stored, size_t length)
 {
 	for (size_t i = 0; i < set->count; i++)
 		if (is_text(set->items[i]->stored, stored, length))
 			return set->items[i];
+	for (size_t i = 0; i < set->leaving_count; i++)
+		if (is_text(set->leaving[i].slot->stored, stored, length))
+			return set->leaving[i].slot;
 	return NULL;
 }
 
@@ -146,23 +161,86 @@ static void save_parked(const cop_model_table *set, bool refit, cop_bytes *bytes
 	}
 }
 
+/* made: what the section is to be, NULL: it is put from the slot. */
+static void save_model(const cop_model_slot *slot, const cop_bytes *made, cop_bytes *bytes)
+{
+	size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
+	if (made == NULL)
+		cop_model_table_put_model(slot, bytes);
+	else
+		cop_bytes_put(bytes, made->data, made->length);
+	cop_section_file_end_section(bytes, section);
+}
+
+static void save_refits(const cop_model_slot *slot, const cop_bytes *made, cop_bytes *bytes)
+{
+	if (!cop_refit_state_used(&slot->refit))
+		return;
+	size_t section = cop_section_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
+	if (made == NULL)
+		cop_model_table_put_refits(slot, bytes);
+	else
+		cop_bytes_put(bytes, made->data, made->length);
+	cop_section_file_end_section(bytes, section);
+}
+
 void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes)
 {
-	for (size_t i = 0; i < set->count; i++) {
-		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
-		cop_model_table_put_model(set->items[i], bytes);
-		cop_section_file_end_section(bytes, section);
-	}
+	for (size_t i = 0; i < set->count; i++)
+		save_model(set->items[i], NULL, bytes);
+	for (size_t i = 0; i < set->leaving_count; i++)
+		save_model(set->leaving[i].slot, set->leaving[i].model, bytes);
 	save_parked(set, false, bytes);
-	for (size_t i = 0; i < set->count; i++) {
-		if (!cop_refit_state_used(&set->items[i]->refit))
-			continue;
-		size_t section = cop_section_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
-		cop_model_table_put_refits(set->items[i], bytes);
-		cop_section_file_end_section(bytes, section);
-	}
+	for (size_t i = 0; i < set->count; i++)
+		save_refits(set->items[i], NULL, bytes);
+	for (size_t i = 0; i < set->leaving_count; i++)
+		save_refits(set->leaving[i].slot, set->leaving[i].refits, bytes);
 	save_parked(set, true, bytes);
 }
+
+/* ---- models that leave ---- */
+
+static bool is_among(const char *const *names, size_t count, const char *name)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+cop_err cop_model_table_let_leave(cop_model_table *set, const char *const *names, size_t count)
+{
+	COP_ASSERT(set->leaving_count == 0);
+	if (count == 0)
+		return COP_OK;
+	set->leaving = cop_mem_alloc(count, sizeof *set->leaving);
+	if (set->leaving == NULL)
+		return COP_ENOMEM;
+	size_t kept = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		if (is_among(names, count, set->items[i]->name))
+			set->leaving[set->leaving_count++] = (cop_leaving){ .slot = set->items[i], .place = i };
+		else
+			set->items[kept++] = set->items[i];
+	}
+	set->count = kept;
+	return COP_OK;
+}
+
+void cop_model_table_put_back(cop_model_table *set)
+{
+	for (size_t i = 0; i < set->leaving_count; i++) {
+		const size_t place = set->leaving[i].place;
+		memmove(&set->items[place + 1], &set->items[place], (set->count - place) * sizeof *set->items);
+		set->items[place] = set->leaving[i].slot;
+		set->count++;
+	}
+	cop_mem_free(set->leaving);
+	set->leaving = NULL;
+	set->leaving_count = 0;
+}
+
+/* ---- loaded ---- */
 
 static bool listed(const char *const *names, const char *name)
 {

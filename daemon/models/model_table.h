@@ -2,7 +2,8 @@
  *
  * Made from the configuration; state comes from a checkpoint. Models that a checkpoint holds but the configuration does
  * not name are parked: kept as bytes and written into every later checkpoint, until a model of that stored name is added
- * or the model goes on in another life. The loop's thread. */
+ * or the model goes on in another life. Models that leave are served no longer and stay as they are, saved as if they were,
+ * until they are gone or come back. The loop's thread. */
 #ifndef COP_DAEMON_MODELS_MODEL_TABLE_H
 #define COP_DAEMON_MODELS_MODEL_TABLE_H
 
@@ -14,11 +15,21 @@ typedef struct cop_parked {
 	char stored[COP_CONFIG_NAME_MAX + 1];
 } cop_parked;
 
+/* Of a model that is about to be removed or begun anew (daemon/models/model_exchange.h). */
+typedef struct cop_leaving {
+	cop_model_slot *slot;
+	size_t place;            /* where it was among the items */
+	const cop_bytes *model;  /* what it will be parked as, borrowed, once that is made; NULL: it is saved from the slot */
+	const cop_bytes *refits; /* the same; NULL beside a model: there is nothing */
+} cop_leaving;
+
 typedef struct cop_model_table {
 	cop_model_slot **items; /* a slot stays where it is as long as its model is served */
 	size_t count;
 	cop_parked *parked;
 	size_t parked_count;
+	cop_leaving *leaving; /* in the order of their places */
+	size_t leaving_count;
 } cop_model_table;
 
 /* A fresh model for each of the configuration's (kept). COP_EINVAL or COP_ENOMEM with a message in *diag.
@@ -28,8 +39,10 @@ void cop_model_table_fini(cop_model_table *set);
 
 /* By name (length characters); NULL when there is none. An empty name is the only model's, if there is only one. */
 cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, size_t length);
-/* By the name that it has in the state folder. */
-cop_model_slot *cop_model_table_find_stored(cop_model_table *set, const char *stored, size_t length);
+/* Whether one of that name leaves, so that it is not found. */
+bool cop_model_table_is_leaving(const cop_model_table *set, const char *name, size_t length);
+/* By the name that it has in the state folder; one that leaves, too. */
+cop_model_slot *cop_model_table_find_stored(const cop_model_table *set, const char *stored, size_t length);
 /* What is parked of a model by that name; NULL: nothing. */
 const cop_parked *cop_model_table_find_parked(const cop_model_table *set, const char *stored, bool refit);
 

@@ -15,6 +15,11 @@ COP_CHECK cop_err cop_model_table_complete_slot(cop_model_slot **slot, cop_diag 
 void cop_model_table_put_model(const cop_model_slot *slot, cop_bytes *bytes);
 void cop_model_table_put_refits(const cop_model_slot *slot, cop_bytes *bytes);
 
+/* The models of these names (count of them, some may not be there) leave; COP_ENOMEM: none does. */
+COP_CHECK cop_err cop_model_table_let_leave(cop_model_table *set, const char *const *names, size_t count);
+/* Those that leave are served again, where they were. */
+void cop_model_table_put_back(cop_model_table *set);
+
 /* One more, whose section is the caller's to fill; NULL: no memory. */
 cop_parked *cop_model_table_add_parked(cop_parked **list, size_t *count, const char *stored, bool refit);
 void cop_model_table_free_parked(cop_parked *parked, size_t count);

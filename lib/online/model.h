@@ -231,17 +231,18 @@ typedef struct cop_model_extent {
 	size_t leaves;        /* cop_learner_grown of the learner */
 	bool shadow;          /* there is a challenger, */
 	size_t shadow_leaves; /* of so many */
-	size_t bytes;         /* that saving it takes, about */
+	size_t bytes;         /* that saving one of its learners takes, about */
 } cop_model_extent;
 void cop_model_measure(const cop_model *model, cop_model_extent *out);
 /* A model that nothing happened to gets the memory for the state of such a one, all of its pages too; any thread. It is
  * only good for make_room or load then. Errors of make_room. */
 COP_CHECK cop_err cop_model_hold(cop_model *model, const cop_model_extent *extent, cop_diag *diag);
-/* Whether a model that nothing happened to is as another one but for further arms, so that it can inherit. */
+/* Whether a model that nothing happened to is as another one but for further arms and features, so that it can inherit. */
 bool cop_model_inherits(const cop_model *model, const cop_model *from);
-/* Memory for all that such a model is to take over; `from` is as before. COP_ESHAPE with both numbers of arms in *diag:
- * there is no room for so many; COP_ENOMEM. */
-COP_CHECK cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_diag *diag);
+/* Memory for all that such a model is to take over, and where there are further features its learners' state, through room;
+ * `from` is as before. COP_ESHAPE with both numbers of arms, or of features, in *diag: there is no room for so many;
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_bytes *room, cop_diag *diag);
 /* After that, between two events: its state is as if it had loaded what the other one saves, bit for bit, and it keeps
  * explanations too; but what does not lie arm by arm changes hands instead. `from` is only good for freeing then. */
 void cop_model_inherit(cop_model *model, cop_model *from);

@@ -1,6 +1,7 @@
 /* All that can fail comes first: memory is made beside a state that goes on serving, most of it on another thread, which
  * knows of that state what was measured of it. Then what does not lie arm by arm changes hands, and the rest is copied;
- * nothing of that can fail. */
+ * nothing of that can fail. Of further features all of a learner depends, so it is saved and loaded before, while what waits
+ * changes hands all the same. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -10,10 +11,16 @@
 
 #define MOST_BYTES ((size_t)1 << 30) /* that are made ready for what is saved */
 
+static bool same_features(const cop_model *model, const cop_model_settings *from)
+{
+	return model->set.learner.features == from->learner.features;
+}
+
 static bool inherits(const cop_model *model, const cop_model_settings *from)
 {
 	const cop_learner_settings *is = &model->set.learner, *was = &from->learner;
-	return model->learner->class->make_room != NULL && is->features == was->features && is->bits == was->bits &&
+	const bool ready = same_features(model, from) ? model->learner->class->make_room != NULL : was->features > 0;
+	return ready && is->features >= was->features && is->bits == was->bits &&
 	       is->max_nonzeros == was->max_nonzeros && is->seed == was->seed && is->arms >= was->arms &&
 	       cop_model_can_load(from, &model->set, NULL) == COP_OK;
 }
@@ -34,8 +41,7 @@ static cop_err refuse(const cop_model_settings *from, const cop_model *model, co
 /* At least what there is of memory, unless it has grown beyond what is meant for it. */
 static size_t saved_bytes(const cop_model *model)
 {
-	const double learners = model->shadow.learner == NULL ? 1.0 : 2.0;
-	const double bytes = learners * cop_footprint(&model->set.learner, 0) + (double)cop_model_pending_bytes(model);
+	const double bytes = cop_footprint(&model->set.learner, 0);
 	return bytes < (double)MOST_BYTES ? (size_t)bytes : MOST_BYTES;
 }
 
@@ -70,10 +76,31 @@ cop_err cop_model_hold(cop_model *model, const cop_model_extent *extent, cop_dia
 
 /* ---- between two events ---- */
 
-/* A challenger may have come or gone since it was measured. */
-static cop_err make_room(cop_model *model, const cop_model *from)
+/* Of further features: its state, by saving and loading it in that memory. */
+static cop_err load_learner(cop_learner *learner, const cop_learner *from, cop_bytes *room)
 {
-	cop_err err = cop_learner_make_room(model->learner, from->learner);
+	cop_cursor cursor;
+	cop_bytes_clear(room);
+	cop_learner_save(from, room);
+	if (room->err != COP_OK)
+		return room->err;
+	cop_cursor_init(&cursor, room->data, room->length);
+	learner->saved_arms = from->settings.arms;
+	learner->saved_features = from->settings.features;
+	cop_err err = cop_learner_load(learner, &cursor);
+	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
+}
+
+static cop_err make_learner(cop_learner *learner, const cop_learner *from, cop_bytes *room)
+{
+	return learner->settings.features == from->settings.features ? cop_learner_make_room(learner, from)
+	                                                             : load_learner(learner, from, room);
+}
+
+/* A challenger may have come or gone since it was measured. */
+static cop_err make_learners(cop_model *model, const cop_model *from, cop_bytes *room)
+{
+	cop_err err = make_learner(model->learner, from->learner, room);
 	if (from->shadow.learner == NULL) {
 		cop_learner_free(model->shadow.learner);
 		model->shadow.learner = NULL;
@@ -81,13 +108,15 @@ static cop_err make_room(cop_model *model, const cop_model *from)
 	}
 	if (err == COP_OK && model->shadow.learner == NULL)
 		err = make_shadow(model);
-	return err == COP_OK ? cop_learner_make_room(model->shadow.learner, from->shadow.learner) : err;
+	return err == COP_OK ? make_learner(model->shadow.learner, from->shadow.learner, room) : err;
 }
 
-cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_diag *diag)
+cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_bytes *room, cop_diag *diag)
 {
 	COP_ASSERT(cop_model_inherits(model, from));
-	cop_err err = make_room(model, from);
+	cop_err err = make_learners(model, from, room);
+	if (err == COP_OK)
+		err = cop_pending_make_room(model->pending, from->pending);
 	if (err == COP_OK)
 		err = cop_model_explain_also(model, from->learner);
 	if (err == COP_OK && from->shadow.learner != NULL)
@@ -98,12 +127,23 @@ cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_diag *d
 static void inherit_explanations(cop_model *model, cop_model *from)
 {
 	model->explains_applied = from->explains_applied;
-	if (model->kept_count != from->kept_count)
-		return; /* so many are wanted from here on: those there are go */
+	if (model->kept_count != from->kept_count || !same_features(model, &from->set))
+		return; /* so many, or such large ones, are wanted from here on: those there are go */
 	cop_mem_exchange(&model->kept, &from->kept, sizeof model->kept);
 	cop_mem_exchange(&model->kept_handle, &from->kept_handle, sizeof model->kept_handle);
 	cop_mem_exchange(&model->fresh, &from->fresh, sizeof model->fresh);
 	model->kept_next = from->kept_next;
+}
+
+/* What is not saved comes to a learner that was loaded, too. */
+static void inherit_learner(cop_learner *learner, cop_learner *from)
+{
+	if (learner->settings.features == from->settings.features) {
+		cop_learner_inherit(learner, from);
+		return;
+	}
+	learner->frozen = from->frozen;
+	learner->unlearnt = from->unlearnt;
 }
 
 static void inherit_shadow(cop_model *model, const cop_model *from)
@@ -111,7 +151,7 @@ static void inherit_shadow(cop_model *model, const cop_model *from)
 	cop_learner *learner = model->shadow.learner;
 	const cop_promotion_test_settings rule = model->shadow.rule;
 	if (learner != NULL)
-		cop_learner_inherit(learner, from->shadow.learner);
+		inherit_learner(learner, from->shadow.learner);
 	model->shadow = from->shadow;
 	model->shadow.learner = learner;
 	model->shadow.rule = rule;
@@ -128,7 +168,7 @@ void cop_model_inherit(cop_model *model, cop_model *from)
 	cop_err err = cop_model_adjust(model, &settings, NULL);
 	COP_ASSERT(err == COP_OK); /* they are another model's, and take no memory */
 	inherit_explanations(model, from);
-	cop_learner_inherit(model->learner, from->learner);
+	inherit_learner(model->learner, from->learner);
 	cop_pending_inherit(model->pending, from->pending);
 	inherit_shadow(model, from);
 	model->counters = from->counters;

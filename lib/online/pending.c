@@ -44,7 +44,8 @@ struct cop_pending {
 	uint32_t unowned;          /* no record without an owner is older than this one; 0: there is none */
 	size_t owned, owned_bytes; /* of count and bytes, of records that have an owner */
 	cop_pending_owners owners;
-	uint8_t *mask; /* of the entry viewed last; NULL: the shape keeps none */
+	uint8_t *mask;           /* of the entry viewed last; NULL: the shape keeps none */
+	cop_pending_size *sizes; /* the shape's */
 	cop_recent_ids memory;
 };
 
@@ -72,8 +73,14 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	table->slots = cop_mem_alloc(table->capacity, sizeof *table->slots);
 	table->tags = cop_mem_alloc(table->capacity, sizeof *table->tags);
 	table->mask = shape->masks ? cop_mem_alloc(shape->arms, sizeof *table->mask) : NULL;
-	bool room = table->slots != NULL && table->tags != NULL && (table->mask != NULL || !shape->masks);
+	table->sizes = cop_mem_alloc(1, sizeof *table->sizes);
+	bool room = table->slots != NULL && table->tags != NULL && table->sizes != NULL &&
+	            (table->mask != NULL || !shape->masks);
 	cop_err err = room ? COP_OK : COP_ENOMEM;
+	if (room)
+		table->sizes[0] = (cop_pending_size){ shape->d, shape->arms };
+	table->shape.sizes = table->sizes;
+	table->shape.size_count = 1;
 	if (err == COP_OK)
 		err = cop_slab_new(largest_record(shape), &table->slab);
 	if (err != COP_OK) {
@@ -93,6 +100,7 @@ void cop_pending_free(cop_pending *table)
 	cop_mem_free(table->tags);
 	cop_mem_free(table->mask);
 	cop_mem_free(table->shape.row);
+	cop_mem_free(table->sizes);
 	cop_recent_ids_fini(&table->memory);
 	cop_pending_owners_fini(&table->owners);
 	cop_mem_free(table);
@@ -582,12 +590,12 @@ void cop_pending_expect(cop_pending *table, size_t arms, size_t features, size_t
 }
 
 /* Room for rows that are shorter than the shape's. */
-static bool make_row(cop_pending *table)
+static bool make_row(cop_pending *table, size_t d)
 {
 	cop_pending_shape *shape = &table->shape;
-	if (shape->saved_d != 0 && shape->saved_d < shape->d && shape->row == NULL)
+	if (d != 0 && d < shape->d && shape->row == NULL)
 		shape->row = cop_mem_alloc(shape->d, sizeof *shape->row);
-	return shape->saved_d == 0 || shape->saved_d >= shape->d || shape->row != NULL;
+	return d == 0 || d >= shape->d || shape->row != NULL;
 }
 
 cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
@@ -603,7 +611,7 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 	if (d != (shape->saved_d != 0 ? shape->saved_d : shape->d) || sparse != (uint8_t)shape->sparse ||
 	        predictions != shape->predictions || candidate_d != shape->candidate_d)
 		return COP_ESHAPE;
-	if (!make_row(table))
+	if (!make_row(table, shape->saved_d))
 		return COP_ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
 		cop_event_id id;
@@ -639,16 +647,56 @@ static void mask_all(cop_pending *table, size_t arms)
 	}
 }
 
+/* The contexts of all that wait have further values from here on. */
+static void widen_all(cop_pending *table, size_t d)
+{
+	const size_t more = (table->shape.d - d) * sizeof(float);
+	table->bytes += table->count * more;
+	table->owned_bytes += table->owned * more;
+	for (size_t i = 0; i < table->owners.capacity; i++)
+		table->owners.items[i].bytes += table->owners.items[i].count * more;
+}
+
+/* Of a table in which nothing waits no size counts. */
+static size_t sizes_kept(const cop_pending *from) { return from->count == 0 ? 0 : from->shape.size_count; }
+
+cop_err cop_pending_make_room(cop_pending *table, const cop_pending *from)
+{
+	const size_t kept = sizes_kept(from);
+	if (kept + 1 > COP_PENDING_SIZES)
+		return COP_ESHAPE;
+	cop_pending_size *sizes = cop_mem_resize(table->sizes, table->shape.size_count, kept + 1, sizeof *sizes);
+	if (sizes == NULL)
+		return COP_ENOMEM;
+	table->sizes = sizes;
+	table->shape.sizes = sizes;
+	return table->shape.sparse || kept == 0 || make_row(table, from->sizes[0].d) ? COP_OK : COP_ENOMEM;
+}
+
+/* The other's sizes, before the table's own, which is the newest. */
+static void inherit_sizes(cop_pending *table, const cop_pending *from)
+{
+	const size_t kept = sizes_kept(from);
+	memcpy(table->sizes, from->sizes, kept * sizeof *table->sizes);
+	table->sizes[kept] = (cop_pending_size){ table->shape.d, table->shape.arms };
+	table->shape.size_count = kept + 1;
+}
+
 void cop_pending_inherit(cop_pending *table, cop_pending *from)
 {
+	inherit_sizes(table, from);
 	const cop_pending_shape shape = table->shape, before = from->shape;
 	COP_ASSERT(table->count == 0 && table->key == from->key && before.arms <= shape.arms);
-	COP_ASSERT(shape.d == before.d && shape.sparse == before.sparse && shape.predictions == before.predictions &&
+	COP_ASSERT(before.d <= shape.d && shape.sparse == before.sparse && shape.predictions == before.predictions &&
 	           shape.candidate_d == before.candidate_d && shape.masks == before.masks);
+	COP_ASSERT(!shape.sparse || before.d == shape.d);
 	cop_mem_exchange(table, from, sizeof *table);
 	cop_mem_exchange(&table->shape, &from->shape, sizeof shape);
 	cop_mem_exchange(&table->mask, &from->mask, sizeof table->mask);
+	cop_mem_exchange(&table->sizes, &from->sizes, sizeof table->sizes);
 	cop_slab_widen(table->slab, largest_record(&shape));
+	if (before.d < shape.d)
+		widen_all(table, before.d);
 	if (shape.masks && before.arms < shape.arms)
 		mask_all(table, before.arms);
 }

@@ -24,6 +24,12 @@
 
 typedef struct cop_pending cop_pending;
 
+/* Of what a record is: a model may be given more while records wait. */
+typedef struct cop_pending_size {
+	size_t d;    /* values of a dense context */
+	size_t arms; /* that there were */
+} cop_pending_size;
+
 typedef struct cop_pending_shape {
 	size_t d; /* of contexts */
 	bool sparse;
@@ -34,7 +40,9 @@ typedef struct cop_pending_shape {
 	size_t saved_arms;   /* of what is loaded next, at most arms; 0: the same */
 	size_t saved_d;      /* the same of d: the values beyond are unknown */
 	size_t known;        /* dense values of a context from here on may be NaN, unknown; 0: none */
-	float *row;          /* d: room for one that is loaded with fewer, the table's */
+	float *row;          /* d: room for one that has fewer, the table's */
+	const cop_pending_size *sizes; /* that records have had, the table's; the newest last */
+	size_t size_count;
 	size_t predictions;  /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
 } cop_pending_shape;
 
@@ -74,7 +82,7 @@ typedef struct cop_pending_entry {
 	bool refitted;   /* one prediction more is kept than the shape says: a refit's */
 	cop_decision decision;
 	cop_pending_shadow shadow;
-	cop_row x;         /* points into the table, valid until it changes */
+	cop_row x; /* points into the table, valid until it changes, or until another one is looked for */
 	cop_row candidate; /* the same, when the shape has one */
 	/* Flags of the eligible arms, NULL: all; of a found entry the table's, good until another one is looked for. */
 	const uint8_t *mask;
@@ -170,9 +178,11 @@ COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
 /* What is loaded next is of a model with so many arms and features, at most as many as the shape has: arms beyond were not
  * eligible, features beyond are unknown, as those from `known` on may be. 0: as the shape has. */
 void cop_pending_expect(cop_pending *table, size_t arms, size_t features, size_t known);
-/* An empty table of the same shape but for further arms, and the same hash key, takes over all that waits or is
- * remembered in another one, as saving and loading would: arms beyond were not eligible. In no time; `from` is empty
- * then. */
+/* Memory for inherit; `from` is as before. COP_ENOMEM; COP_ESHAPE: what waits has been given more too often. */
+COP_CHECK cop_err cop_pending_make_room(cop_pending *table, const cop_pending *from);
+/* After that, and before anything changes: an empty table of the same shape but for further arms and features, and the
+ * same hash key, takes over all that waits or is remembered in another one, as saving and loading would: arms beyond were
+ * not eligible, features beyond are unknown. In no time; `from` is empty then. */
 void cop_pending_inherit(cop_pending *table, cop_pending *from);
 
 #endif

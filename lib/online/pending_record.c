@@ -34,6 +34,11 @@ static size_t comparison_size(unsigned flags)
 #define SAVED_KIND 7
 #define SAVED_KEPT 128 /* of the length, which is 64 at most */
 
+static const cop_pending_size *size_of(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return &shape->sizes[r->size];
+}
+
 static uint8_t kind_of(const cop_pending_record *r) { return (uint8_t)((r->id_kind & COP_PENDING_KIND) + 1); }
 
 static unsigned flags_of(const cop_pending_record *r)
@@ -107,7 +112,7 @@ static uint8_t *behind_row(const cop_pending_shape *shape, size_t d, uint8_t *at
 
 static uint8_t *candidate_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return behind_row(shape, shape->d, context_at(shape, r));
+	return behind_row(shape, size_of(shape, r)->d, context_at(shape, r));
 }
 
 static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -149,11 +154,12 @@ static void unpack(const uint8_t *bits, size_t arms, uint8_t *mask)
 /* Of all arms that there are now. */
 static void unpack_all(const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask)
 {
+	const size_t arms = size_of(shape, r)->arms;
 	if (r->id_kind & COP_PENDING_MASKED_HERE)
-		unpack(mask_at(shape, r), r->arms, mask);
+		unpack(mask_at(shape, r), arms, mask);
 	else
-		memset(mask, 1, r->arms);
-	memset(mask + r->arms, 0, shape->arms - r->arms);
+		memset(mask, 1, arms);
+	memset(mask + arms, 0, shape->arms - arms);
 }
 
 /* As pack would write it. */
@@ -161,8 +167,9 @@ static void put_mask(const cop_pending_shape *shape, const cop_pending_record *r
 {
 	const bool kept = (r->id_kind & COP_PENDING_MASKED_HERE) != 0;
 	const uint8_t *bits = mask_at(shape, r);
+	const size_t arms = size_of(shape, r)->arms;
 	for (size_t i = 0; i < bits_size(shape->arms); i++) {
-		const size_t first = 8 * i, left = r->arms > first ? r->arms - first : 0;
+		const size_t first = 8 * i, left = arms > first ? arms - first : 0;
 		const unsigned all = left >= 8 ? 255u : (1u << left) - 1;
 		cop_bytes_put_u8(bytes, (uint8_t)(left > 0 && kept ? bits[i] : all));
 	}
@@ -181,17 +188,18 @@ size_t cop_pending_record_size(
 
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return (size_t)(mask_at(shape, r) - (const uint8_t *)r) + mask_size(r->arms, flags_of(r));
+	return (size_t)(mask_at(shape, r) - (const uint8_t *)r) + mask_size(size_of(shape, r)->arms, flags_of(r));
 }
 
 bool cop_pending_record_masked(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return (r->id_kind & COP_PENDING_MASKED_HERE) != 0 || (shape->masks && r->arms < shape->arms);
+	return (r->id_kind & COP_PENDING_MASKED_HERE) != 0 || (shape->masks && size_of(shape, r)->arms < shape->arms);
 }
 
 size_t cop_pending_record_counted(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	const size_t own = (size_t)(mask_at(shape, r) - (const uint8_t *)r);
+	const size_t own = (size_t)(mask_at(shape, r) - (const uint8_t *)r) +
+	                   (shape->sparse ? 0 : (shape->d - size_of(shape, r)->d) * sizeof(float));
 	return own + (cop_pending_record_masked(shape, r) ? bits_size(shape->arms) : 0);
 }
 
@@ -276,7 +284,7 @@ void cop_pending_record_fill(
 		.action = shape->arms == 0 ? decision->y : decision->p,
 		.rev = decision->rev,
 		.arm = (uint16_t)decision->arm,
-		.arms = (uint16_t)shape->arms,
+		.size = (uint16_t)(shape->size_count - 1),
 		.u = entry->split ? (int8_t)entry->cluster : decision->u,
 		.flags = (uint8_t)(flags & 0xff),
 		.id_kind = (uint8_t)((id->kind - 1) | (entry->kept ? COP_PENDING_KEPT : 0) |
@@ -325,6 +333,19 @@ static void view_row(const cop_pending_shape *shape, size_t d, const uint8_t *at
 	x->value = (const float *)(const void *)(at + sizeof(uint32_t) + x->nnz * sizeof(uint32_t));
 }
 
+/* What the record lacks of its context is unknown. */
+static void view_context(const cop_pending_shape *shape, const cop_pending_record *r, cop_row *x)
+{
+	const size_t d = size_of(shape, r)->d;
+	view_row(shape, shape->d, context_at(shape, r), x);
+	if (shape->sparse || d == shape->d)
+		return;
+	memcpy(shape->row, context_at(shape, r), d * sizeof *shape->row);
+	for (size_t j = d; j < shape->d; j++)
+		shape->row[j] = NAN;
+	x->dense = shape->row;
+}
+
 void cop_pending_record_view(
         const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask, cop_pending_entry *out)
 {
@@ -353,7 +374,7 @@ void cop_pending_record_view(
 	view_shadow(shape, r, &out->shadow);
 	memcpy(&out->own_p, own_at(shape, r), own_size(r->flags));
 	out->owner = cop_pending_record_owned(shape, r).owner;
-	view_row(shape, shape->d, context_at(shape, r), &out->x);
+	view_context(shape, r, &out->x);
 	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
 	if (cop_pending_record_masked(shape, r)) {
 		unpack_all(shape, r, mask);
@@ -396,7 +417,11 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put(bytes, predictions_at(r), (size_t)(owned_at(shape, r) - predictions_at(r)));
 	if (r->id_kind & COP_PENDING_OWNED_HERE)
 		cop_bytes_put_u32(bytes, cop_pending_record_owned(shape, r).owner);
-	cop_bytes_put(bytes, context_at(shape, r), (size_t)(id_at(shape, r) - context_at(shape, r)));
+	cop_bytes_put(bytes, context_at(shape, r), (size_t)(candidate_at(shape, r) - context_at(shape, r)));
+	const float unknown = NAN;
+	for (size_t j = size_of(shape, r)->d; !shape->sparse && j < shape->d; j++)
+		cop_bytes_put(bytes, &unknown, sizeof unknown);
+	cop_bytes_put(bytes, candidate_at(shape, r), (size_t)(id_at(shape, r) - candidate_at(shape, r)));
 	if (masked)
 		put_mask(shape, r, bytes);
 }

@@ -3,12 +3,15 @@
  *     head | losses (only where they are recorded) with a number for each name | predictions | shadow (if there was one) | own_p (only observed)
  *          | owner and its chain (only owned) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
  *
- * The mask has a bit for each arm that there was when the record was filled; arms that came later were not eligible.
+ * A record is of the size that the shape had when it was filled. The mask has a bit for each arm that there was then; arms
+ * that came later were not eligible. Features that came later are unknown in a context.
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
 #define COP_ONLINE_PENDING_RECORD_H
 
 #include "online/pending.h"
+
+#define COP_PENDING_SIZES ((size_t)UINT16_MAX + 1)
 
 typedef struct cop_pending_record {
 	double time;
@@ -16,7 +19,7 @@ typedef struct cop_pending_record {
 	uint64_t rev;
 	uint32_t older, younger; /* handles */
 	uint16_t arm;
-	uint16_t arms; /* of the shape, when the record was filled */
+	uint16_t size; /* of the shape's sizes: that when the record was filled */
 	int8_t u;      /* of a decision with a control group, which is never of values: its unit's cluster */
 	uint8_t flags;
 	uint8_t id_kind; /* and what stands beside it */
@@ -72,12 +75,13 @@ size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pendin
 /* Whether not all arms were eligible: those that are newer than the record were not, though its mask says nothing of
  * them, and may be none. */
 bool cop_pending_record_masked(const cop_pending_shape *shape, const cop_pending_record *r);
-/* As large as a record counts, with a bit for each arm that there is if it is masked. */
+/* As large as a record counts: with all features that there are, and with a bit for each arm if it is masked. */
 size_t cop_pending_record_counted(const cop_pending_shape *shape, const cop_pending_record *r);
 /* Fills a fresh record of that size; older and younger are the caller's. */
 void cop_pending_record_fill(
         const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry);
-/* mask: room for the shape's arms, which the entry points to if the record is masked. */
+/* mask: room for the shape's arms, which the entry points to if the record is masked; its context may be in the shape's
+ * row. */
 void cop_pending_record_view(
         const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask, cop_pending_entry *out);
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id);

@@ -88,7 +88,7 @@ static void test_a_grown_model_takes_them_over(void **state)
 	assert_false(passed(from, &first));
 	cop_model_positions_note(from, &first);
 	assert_true(cop_model_inherits(model, from));
-	assert_int_equal(cop_model_make_room(model, from, &diag), COP_OK);
+	assert_int_equal(cop_model_make_room(model, from, NULL, &diag), COP_OK);
 	cop_model_inherit(model, from);
 	assert_true(passed(model, &first) && !passed(model, &later));
 	cop_model_free(from);

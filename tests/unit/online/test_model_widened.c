@@ -113,6 +113,23 @@ static void check_same_bytes(const cop_model *a, const cop_model *b)
 	cop_bytes_fini(&second);
 }
 
+/* Whether another one takes over from the model, which is only good for freeing then, or loads what it saves. */
+static void check_heir(cop_model *from, size_t features)
+{
+	cop_model_settings s = *cop_model_get_settings(from);
+	cop_bytes room;
+	s.learner.features = features;
+	cop_model *loaded = widened(from, features), *heir = model_new(&s);
+	cop_bytes_init(&room);
+	assert_true(cop_model_inherits(heir, from));
+	assert_int_equal(cop_model_make_room(heir, from, &room, NULL), COP_OK);
+	cop_model_inherit(heir, from);
+	check_same_bytes(loaded, heir);
+	cop_bytes_fini(&room);
+	cop_model_free(loaded);
+	cop_model_free(heir);
+}
+
 /* Arms come to it as to others: handed over or saved and loaded, it is the same. */
 static void check_arms(const kind *k, const cop_model *model)
 {
@@ -126,7 +143,7 @@ static void check_arms(const kind *k, const cop_model *model)
 	cop_model *loaded = model_new(&s), *heir = model_new(&s), *from = widened(model, k->features);
 	assert_int_equal(cop_model_load(loaded, bytes.data, bytes.length, NULL), COP_OK);
 	assert_true(cop_model_inherits(heir, from));
-	assert_int_equal(cop_model_make_room(heir, from, NULL), COP_OK);
+	assert_int_equal(cop_model_make_room(heir, from, NULL, NULL), COP_OK);
 	cop_model_inherit(heir, from);
 	assert_int_equal(cop_model_known(heir), FIXTURE_D);
 	check_same_bytes(loaded, heir);
@@ -180,6 +197,8 @@ static void test_what_was_learned_stays_and_what_waits_joins(void **state)
 		check_arms(k, more);
 		cop_model *again = widened(more, k->features + 2);
 		assert_int_equal(cop_model_known(again), FIXTURE_D);
+		check_heir(few, k->features);
+		check_heir(more, k->features + 2);
 		cop_model_free(few);
 		cop_model_free(more);
 		cop_model_free(same);

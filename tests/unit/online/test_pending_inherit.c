@@ -83,6 +83,7 @@ static cop_pending *loaded_of(const cop_pending *few, size_t arms, size_t more, 
 static cop_pending *heir_of(cop_pending *few, size_t more, bool masks)
 {
 	cop_pending *table = table_of(more, masks);
+	assert_int_equal(cop_pending_make_room(table, few), COP_OK);
 	cop_pending_inherit(table, few);
 	assert_int_equal(cop_pending_count(few), 0);
 	cop_pending_free(few);
@@ -184,6 +185,7 @@ static void test_largest_records_of_an_heir_fit(void **state)
 	assert_true(cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, text, sizeof text));
 	assert_int_equal(cop_pending_new(&few, MAX, 1, &from), COP_OK);
 	assert_int_equal(cop_pending_new(&many, MAX, 1, &table), COP_OK);
+	assert_int_equal(cop_pending_make_room(table, from), COP_OK);
 	cop_pending_inherit(table, from);
 	cop_pending_free(from);
 	cop_pending_entry e = { .records = true,
