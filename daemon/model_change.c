@@ -17,10 +17,10 @@
 
 /* What is waited for. */
 typedef enum stage {
-	MAKING,     /* the thread makes what is to come, and what is removed, and writes the live changes if nothing is */
-	DUE,        /* another checkpoint is being written, and one is to come behind it */
-	SAVING,     /* a checkpoint of what is removed is being written */
-	WRITING,    /* the thread writes the live changes */
+	MAKING,  /* the thread makes what is to come, and what is removed, and writes the live changes if nothing is */
+	DUE,     /* another checkpoint is being written, and one is to come behind it */
+	SAVING,  /* a checkpoint of what is removed is being written */
+	WRITING, /* the thread writes the live changes */
 } stage;
 
 struct cop_model_change {

@@ -48,8 +48,8 @@ cop_err cop_model_exchange_begin(
 	}
 	for (size_t i = 0; i < count; i++) {
 		const cop_config_model *model = &next->models[i];
-		exchange->resumes |= comes(changes, model->name) &&
-		                     cop_model_table_find_parked(set, model->stored, false) != NULL;
+		exchange->resumes |=
+		        comes(changes, model->name) && cop_model_table_find_parked(set, model->stored, false) != NULL;
 		if (!cop_config_changes_has(changes, COP_CHANGE_GROWS, model->name))
 			continue;
 		const cop_model_slot *from = cop_model_table_find_stored(set, model->stored, strlen(model->stored));

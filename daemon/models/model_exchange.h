@@ -19,7 +19,7 @@ typedef struct cop_model_exchange {
 	bool resumes;        /* one that comes is parked */
 	cop_parked *leaving; /* of those that are removed */
 	size_t leaving_count;
-	cop_err err; /* of what is removed, by make */
+	cop_err err;            /* of what is removed, by make */
 	cop_model_slot **items; /* room for the table's to come */
 	cop_parked *parked;
 } cop_model_exchange;

@@ -18,8 +18,9 @@ typedef struct cop_parked {
 /* Of a model that is about to be removed or begun anew (daemon/models/model_exchange.h). */
 typedef struct cop_leaving {
 	cop_model_slot *slot;
-	size_t place;            /* where it was among the items */
-	const cop_bytes *model;  /* what it will be parked as, borrowed, once that is made; NULL: it is saved from the slot */
+	size_t place; /* where it was among the items */
+	const cop_bytes
+	        *model; /* what it will be parked as, borrowed, once that is made; NULL: it is saved from the slot */
 	const cop_bytes *refits; /* the same; NULL beside a model: there is nothing */
 } cop_leaving;
 

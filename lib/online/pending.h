@@ -33,17 +33,17 @@ typedef struct cop_pending_size {
 typedef struct cop_pending_shape {
 	size_t d; /* of contexts */
 	bool sparse;
-	size_t max_nonzeros; /* sparse: most entries of a context */
-	size_t arms;         /* 0: values, whose decisions have y and u instead of arm and p */
-	size_t candidate_d;  /* of the played candidate's row, kept beside the context; 0: none is */
-	bool masks;          /* which arms were eligible is kept */
-	size_t saved_arms;   /* of what is loaded next, at most arms; 0: the same */
-	size_t saved_d;      /* the same of d: the values beyond are unknown */
-	size_t known;        /* dense values of a context from here on may be NaN, unknown; 0: none */
-	float *row;          /* d: room for one that has fewer, the table's */
+	size_t max_nonzeros;           /* sparse: most entries of a context */
+	size_t arms;                   /* 0: values, whose decisions have y and u instead of arm and p */
+	size_t candidate_d;            /* of the played candidate's row, kept beside the context; 0: none is */
+	bool masks;                    /* which arms were eligible is kept */
+	size_t saved_arms;             /* of what is loaded next, at most arms; 0: the same */
+	size_t saved_d;                /* the same of d: the values beyond are unknown */
+	size_t known;                  /* dense values of a context from here on may be NaN, unknown; 0: none */
+	float *row;                    /* d: room for one that has fewer, the table's */
 	const cop_pending_size *sizes; /* that records have had, the table's; the newest last */
 	size_t size_count;
-	size_t predictions;  /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
+	size_t predictions; /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
 } cop_pending_shape;
 
 /* What the learner in the shadow of the deciding one had to say of a decision. */
@@ -82,7 +82,7 @@ typedef struct cop_pending_entry {
 	bool refitted;   /* one prediction more is kept than the shape says: a refit's */
 	cop_decision decision;
 	cop_pending_shadow shadow;
-	cop_row x; /* points into the table, valid until it changes, or until another one is looked for */
+	cop_row x;         /* points into the table, valid until it changes, or until another one is looked for */
 	cop_row candidate; /* the same, when the shape has one */
 	/* Flags of the eligible arms, NULL: all; of a found entry the table's, good until another one is looked for. */
 	const uint8_t *mask;

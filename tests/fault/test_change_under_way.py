@@ -21,7 +21,8 @@ class Pending:
 
     def __init__(self, one, fault, where=BEFORE, body=None, model="m"):
         self.fault, self.admin = fault, one.admin()
-        fault.begin(where[0], DIE, nth=where[1], times=1, path="/state", flags=HANG)
+        earlier = {RENAME: 1, SYNC: 4}[where[0]] if (body or GROW)["do"] == "remove" else 0  # of the journal and the checkpoint before
+        fault.begin(where[0], DIE, nth=where[1] + earlier, times=1, path="/state", flags=HANG)
         self.admin.send("model", model, {**(body or GROW), "seq": 7})
         self.wait()
 
@@ -72,6 +73,168 @@ def test_events_go_on_while_a_model_gets_arms(daemon, fault, learner, where):
     one.start()  # from the journal alone, whose record says from which decision on there were five
     assert settled(one, one.client()) == state
     assert one.client().feedback("m", 63, 0.5) == "applied"
+
+
+@pytest.mark.parametrize("where", [BEFORE, AFTER], ids=["before", "after"])
+@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+def test_events_go_on_while_a_model_gets_features(daemon, fault, learner, where):
+    one = daemon(service.model(learner=learner, reward_window="1d") + REST, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    pending = Pending(one, fault, where, {"do": "set", "options": {"features": 9, "arms": 4}})
+    events(client, 60, 200)
+    assert client.model()["features"] == 3 and client.model()["decisions"] == 260
+    assert pending.answer()[0] == "ok"
+    events(client, 260, 100, arms=4)
+    assert client.model()["features"] == 9 and client.model()["short_contexts"] == 100
+    client.ok("model", "m", {"do": "set", "options": {"features": 12}})  # some wait with three values, some with nine
+    events(client, 360, 30, arms=4)
+    state = settled(one, client)
+    for path in checkpoints(one.state):
+        path.unlink()
+    one.kill()
+    one.start()
+    client = one.client()
+    assert settled(one, client) == state
+    for id in (63, 264, 363):
+        assert client.feedback("m", id, 0.5) == "applied"
+
+
+def hang_in_checkpoint(one, fault, verb, *words):
+    fault.begin(RENAME, DIE, times=1, path="/state/coppice", flags=HANG)
+    admin = one.admin()
+    admin.send(verb, *words)
+    service.wait_for(lambda: fault.get("failed") > 0, "the checkpoint's thread to hang")
+    return admin
+
+
+LEAVING = [{"do": "remove"}, {"do": "reset"}, {"do": "reset", "options": {"arms": 4}}]
+LEAVING_IDS = ["remove", "reset", "reset to other arms"]
+
+
+@pytest.mark.parametrize("body", LEAVING, ids=LEAVING_IDS)
+def test_others_are_served_while_a_model_leaves(daemon, fault, body):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    state = settled(one, client)
+    pending = Pending(one, fault, BEFORE, body)
+    for i in range(200):
+        client.decide("other", i, X)
+        assert client.feedback("other", i, 0.5) == "applied"
+    for verb, more in (("decide", {"id": 90, "x": X}), ("feedback", {"id": 3, "loss": 0.5}), ("explain", {"id": 3})):
+        refused = client.error(verb, "m", more)
+        assert refused["code"] == "busy" and "the model m is being removed or begun anew" in refused["message"]
+    assert [m["name"] for m in client.status()["models"]] == ["other"]
+    meanwhile = settled(one, client)  # has it as it was
+    assert meanwhile["m"]["learner"] == state["m"]["learner"] and meanwhile["m"]["pending"] == state["m"]["pending"]
+    assert pending.answer()[0] == "ok"
+    if body["do"] == "remove":
+        one.kill()
+        one.start()
+        client = one.client()
+        assert client.status()["parked"] == ["m"]
+        client.ok("model", "m", {"do": "add"})
+        assert settled(one, client)["m"] == state["m"]
+        assert client.feedback("m", 3, 0.5) == "applied"
+    else:
+        assert client.feedback("m", 3, 0.5) == "unknown" and client.model()["decisions"] == 0
+
+
+@pytest.mark.parametrize("where", [BEFORE, AFTER], ids=["before", "after"])
+def test_kill_while_a_model_is_removed_loses_nothing_of_it(daemon, fault, where):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    state = settled(one, client)["m"]
+    events(client, 60, 40)
+    after = client.model()
+    Pending(one, fault, where, {"do": "remove"})
+    client.decide("other", 1, X)
+    one.kill()
+    fault.end()
+    one.start()
+    client = one.client()
+    if where == AFTER:
+        assert client.status()["parked"] == ["m"]
+        client.ok("model", "m", {"do": "add"})
+    model = client.model()
+    assert {k: model[k] for k in ("decisions", "learned", "pending", "rev")} == {
+        k: after[k] for k in ("decisions", "learned", "pending", "rev")}
+    assert settled(one, client)["m"]["learner"] != state["learner"]
+    assert client.feedback("m", 63, 0.5) == "applied" and client.feedback("other", 1, 0.5) == "applied"
+
+
+@pytest.mark.parametrize("kind, nth, body", [
+    (RENAME, 1, LEAVING[0]), (RENAME, 2, LEAVING[0]), (SYNC, 5, LEAVING[0]), (RENAME, 1, LEAVING[1])],
+    ids=["checkpoint", "rename", "sync", "reset"])
+def test_model_that_cannot_leave_is_served_again(daemon, fault, kind, nth, body):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    before = settled(one, client)
+    fault.begin(kind, errno.ENOSPC, nth=nth, times=1)
+    assert client.error("model", "m", body)["code"] == "internal"
+    fault.end()
+    assert settled(one, client) == before
+    assert [m["name"] for m in client.status()["models"]] == ["m", "other"]
+    events(client, 60, 20)
+    assert client.feedback("m", 3, 0.5) == "applied"
+    assert client.ok("model", "m", body)["applied"]
+
+
+def test_stop_comes_after_a_model_has_left(daemon, fault):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    admin = hang_in_checkpoint(one, fault, "model", "m", {"do": "remove"})
+    one.signal(signal.SIGTERM)
+    one.logged("event=stopping")
+    fault.end()
+    assert admin.receive()[0] == "ok"
+    one.wait()
+    one.start()
+    assert one.client().status()["parked"] == ["m"]
+
+
+@pytest.mark.parametrize("by_signal", [False, True], ids=["order", "signal"])
+def test_reload_that_removes_and_adds_goes_beside_the_loop(daemon, fault, by_signal):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    events(client, 0, 60)
+    one.write_config(service.model("other", arms=6) + service.model("new") + REST)
+    if by_signal:
+        fault.begin(RENAME, DIE, times=1, path="/state/coppice", flags=HANG)
+        one.signal(signal.SIGHUP)
+        service.wait_for(lambda: fault.get("failed") > 0, "the checkpoint's thread to hang")
+    else:
+        admin = hang_in_checkpoint(one, fault, "reload", "", {"seq": 3})
+    for i in range(100):
+        client.decide("other", i, X)
+        assert client.feedback("other", i, 0.5) == "applied"
+    assert client.model("other")["arms"] == 3 and "event=reload " not in one.log()
+    assert "the configuration is being reloaded" in client.error("model", "other", GROW)["message"]
+    assert client.error("reload")["code"] == "busy"
+    fault.end()
+    if not by_signal:
+        status, reply = admin.receive()
+        assert status == "ok" and reply["seq"] == 3 and len(reply["applied"]) == 3
+    one.logged("event=reload result=ok changes=3")
+    assert [(m["name"], m["arms"]) for m in client.status()["models"]] == [("other", 6), ("new", 3)]
+    assert client.status()["parked"] == ["m"] and client.model("other")["decisions"] == 100
+
+
+def test_person_is_forgotten_after_a_model_has_left(daemon, fault):
+    one = daemon(TEXT, env=fault.env)
+    client = one.client()
+    for i in range(60):
+        client.decide("m", f"i{i}", X, unit="ann" if i % 9 == 4 else "ben")
+    pending = Pending(one, fault, BEFORE, {"do": "remove"})
+    client.ok("forget", "", {"unit": "ann"})
+    client.decide("other", 1, X)
+    assert pending.answer()[0] == "ok"
+    one.logged("event=forgotten")
+    assert b"i13" not in b"".join(path.read_bytes() for path in one.state.rglob("*") if path.is_file())
 
 
 def test_further_orders_wait_for_the_one_under_way(daemon, fault):
