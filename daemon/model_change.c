@@ -354,9 +354,10 @@ static cop_err reload(cop_server *server, cop_model_change *change, bool *later)
 cop_err cop_model_change_reload(
         cop_server *server, const cop_wire_seq *seq, bool *later, cop_bytes *out, cop_wire_fault *fault)
 {
+	static const cop_wire_seq none;
 	*later = false;
 	if (server->durable.follows) /* whose models are the leader's */
-		return cop_reload(server, seq == NULL ? &(cop_wire_seq){ 0 } : seq, out, fault);
+		return cop_reload(server, seq == NULL ? &none : seq, out, fault);
 	cop_model_change *change = cop_mem_alloc(1, sizeof *change);
 	if (change == NULL)
 		return cop_change_order_refuse_memory(fault);

@@ -9,7 +9,7 @@ const SHOWN_FEATURES = 8;   // of an explanation's expert
 const WIDTH = 360, HEIGHT = 130, LEFT = 44, BOTTOM = 18;
 
 const find = (id) => document.getElementById(id);
-const state = { session: null, models: [], status: null, history: null, chosen: null, paused: false, timer: 0, alerts: "" };
+const state = { session: null, models: [], status: null, history: null, chosen: null, loss: "", paused: false, timer: 0, alerts: "" };
 
 // ---- small pieces ----
 
@@ -101,9 +101,12 @@ function frame(low, high, history) {
   ];
 }
 
+// That of the loss which was chosen: what is learned, or one by its name.
 function curve(history) {
-  const values = history.mean_loss, count = values.length, there = values.filter(known);
-  if (there.length === 0) return soft("Nothing was learned yet.");
+  const named = (history.named_losses || []).find((one) => one.name === state.loss);
+  const values = named ? named.mean_loss : history.mean_loss, count = values.length, there = values.filter(known);
+  const what = named ? "Mean of " + named.name : "Mean loss";
+  if (there.length === 0) return soft(named ? "None of " + named.name + " came yet." : "Nothing was learned yet.");
   let low = Math.min(...there), high = Math.max(...there);
   if (high === low) { low -= 0.5 * Math.abs(low) || 0.5; high += 0.5 * Math.abs(high) || 0.5; }
   let path = "";
@@ -114,9 +117,9 @@ function curve(history) {
   if (there.length === 1) path += "h2";
   const last = there[there.length - 1];
   return [
-    picture(`Mean loss over the last ${span(count * history.interval)}: from ${number(there[0])} to ${number(last)}`,
+    picture(`${what} over the last ${span(count * history.interval)}: from ${number(there[0])} to ${number(last)}`,
       [...frame(number(low, 3), number(high, 3), history), draw("path", { class: "line", d: path })]),
-    soft(`Mean loss of each ${span(history.interval)}; of the last: ${number(last)}.`),
+    soft(`${what} in each ${span(history.interval)}; of the last: ${number(last)}.`),
   ];
 }
 
@@ -316,7 +319,25 @@ function show_model(model) {
   put(find("refit"), refits(model));
 }
 
+// The choice stays as it is, open perhaps, as long as the names do. One that is gone is none.
+function offer_losses(history) {
+  const names = (history.named_losses || []).map((one) => one.name), select = find("curve-loss");
+  const offered = [...select.options].slice(1).map((one) => one.value);
+  find("curve-choice").hidden = names.length === 0;
+  if (!names.includes(state.loss)) state.loss = "";
+  if (names.join("\n") !== offered.join("\n") || select.length === 0)
+    put(select, [make("option", "what is learned", { value: "" }), ...names.map((name) => make("option", name, { value: name }))]);
+  if (select.value !== state.loss) select.value = state.loss;
+}
+
+function choose_loss() {
+  state.loss = find("curve-loss").value;
+  put(find("curve"), curve(state.history));
+}
+
 function show_history(history) {
+  state.history = history;
+  offer_losses(history);
   put(find("curve"), curve(history));
   put(find("rate"), rate(history));
   put(find("arms"), shares(history));
@@ -629,6 +650,7 @@ function pause() {
 }
 
 find("login-form").addEventListener("submit", login);
+find("curve-loss").addEventListener("change", choose_loss);
 find("past-form").addEventListener("submit", find_decisions);
 find("past-more").addEventListener("click", find_more);
 find("logout").addEventListener("click", logout);

@@ -43,8 +43,8 @@ static cop_err apply_to(cop_recovery *recovery, cop_model_slot *served, cop_wire
 	return err;
 }
 
-/* Models whose records are from here on of further arms or features. */
-static cop_err set_sizes(cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
+/* Models whose records are from here on of further arms or features, or which begin anew. */
+static cop_err set_models(const cop_recovery *recovery, cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
 {
 	cop_wire_models models;
 	cop_wire_model model;
@@ -53,23 +53,25 @@ static cop_err set_sizes(cop_model_table *set, const cop_wire_record *r, cop_dia
 		return COP_OK;
 	while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK) {
 		const cop_model_size size = { model.arms, model.features };
-		err = cop_model_table_set_size(set, model.name, model.name_length, &size, diag);
+		err = model.anew ? cop_model_table_begin_anew(set, &model, recovery->log, diag)
+		                 : cop_model_table_set_size(set, model.name, model.name_length, &size, diag);
 	}
 	return err;
 }
 
 /* The settings from here on, as far as they may change in a living model. */
-static cop_err apply_config(cop_model_table *set, const cop_wire_record *r, cop_diag *diag)
+static cop_err apply_config(cop_recovery *recovery, cop_model_table *set, const cop_wire_record *r)
 {
+	cop_diag *diag = &recovery->why;
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(r->text, r->text_length, "journal", NULL, &config, &report);
 	if (err == COP_OK)
-		err = set_sizes(set, r, diag);
+		err = set_models(recovery, set, r, diag);
 	if (err == COP_OK)
 		cop_model_table_adjust(set, config);
-	if (err != COP_OK)
+	if (err != COP_OK && diag->message[0] == '\0')
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	cop_config_free(config);
 	cop_config_report_fini(&report);
@@ -119,7 +121,7 @@ cop_err cop_recovery_apply(cop_recovery *recovery, cop_model_table *set, const c
 	if (err != COP_OK)
 		cop_diag_message(&recovery->why, "%s", fault.message);
 	else
-		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(set, &record, &recovery->why)
+		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(recovery, set, &record)
 		                                     : apply_to(recovery, served, type, &record, raw->sequence);
 	if (err == COP_OK && record.time > recovery->time)
 		recovery->time = record.time;

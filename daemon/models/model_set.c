@@ -61,7 +61,8 @@ static bool listed(const char *const *names, const char *name)
 static void note(const cop_config_model *config, const cop_model_set_notes *notes, cop_wire_model *model)
 {
 	const cop_model_slot *slot = cop_model_table_find_stored(notes->models, config->stored, strlen(config->stored));
-	model->apart = notes->apart || listed(notes->reset, config->name);
+	model->anew = listed(notes->reset, config->name);
+	model->apart = notes->apart || model->anew;
 	model->has_began = slot != NULL && slot->has_began;
 	model->began = model->has_began ? slot->began : 0;
 }

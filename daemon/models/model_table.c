@@ -443,6 +443,44 @@ cop_err cop_model_table_set_size(
 	return COP_OK;
 }
 
+static cop_err begin_as(cop_model_slot **slot, const cop_wire_model *model, cop_log *log, cop_diag *diag)
+{
+	if (!model->has_began)
+		return COP_OK;
+	cop_err err =
+	        (*slot)->config->start_from_path == NULL ? COP_ENOTFOUND : cop_model_table_start_slot(slot, log, diag);
+	if (err == COP_OK && (*slot)->began != model->began)
+		err = COP_EFORMAT;
+	if (err == COP_ENOTFOUND || err == COP_EFORMAT)
+		cop_diag_message(diag,
+		        "model \"%s\" began anew as a saved model; expected start_from to name that file",
+		        (*slot)->name);
+	return err;
+}
+
+cop_err cop_model_table_begin_anew(cop_model_table *set, const cop_wire_model *model, cop_log *log, cop_diag *diag)
+{
+	const cop_model_slot *was = cop_model_table_find_stored(set, model->name, model->name_length);
+	cop_model_slot *now;
+	if (was == NULL)
+		return COP_OK;
+	const cop_model_size most = cop_model_slot_configured(was->config);
+	const cop_model_size size = { within(most.arms, model->arms, most.arms),
+		within(most.features, model->features, most.features) };
+	cop_err err = cop_model_slot_open_with(was->config, &size, &now, diag);
+	if (err != COP_OK)
+		return err;
+	err = begin_as(&now, model, log, diag);
+	if (err != COP_OK) {
+		cop_model_slot_close(now);
+		return err;
+	}
+	cop_model_slot **place = place_of(set, was->stored);
+	cop_model_slot_close(*place);
+	*place = now;
+	return COP_OK;
+}
+
 cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag)
 {
 	for (size_t i = 0; i < set->count; i++) {

@@ -8,6 +8,7 @@
 #define COP_DAEMON_MODELS_MODEL_TABLE_H
 
 #include "daemon/models/model_slot.h"
+#include "wire/wire_models.h"
 
 typedef struct cop_parked {
 	cop_bytes section; /* payload of the checkpoint's section */
@@ -65,6 +66,11 @@ void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const ch
  * What a model has none of, and models that are not there, stay. COP_ENOMEM ... */
 COP_CHECK cop_err cop_model_table_set_size(
         cop_model_table *set, const char *stored, size_t length, const cop_model_size *size, cop_diag *diag);
+/* From here on a record is of a model that was begun anew, of that size, by its stored name: fresh, or, if it began as a
+ * saved one, from the file that it is configured to begin with, which must be of that checksum. Its slot is another one
+ * then. A model that is not there stays. Errors of start_from. */
+COP_CHECK cop_err cop_model_table_begin_anew(
+        cop_model_table *set, const cop_wire_model *model, cop_log *log, cop_diag *diag);
 /* All get the size that they are configured with. The same. */
 COP_CHECK cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag);
 

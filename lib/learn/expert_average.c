@@ -64,6 +64,7 @@ const cop_expert_class cop_expert_average = {
 	        .load = load,
 	        .make_room = make_room,
 	        .inherit = inherit,
+	        .widens = true,
 	        .anatomy = anatomy },
 	.footprint = footprint,
 	.create = create,

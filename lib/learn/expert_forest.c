@@ -78,6 +78,7 @@ const cop_expert_class cop_expert_forest = {
 	        .hold = hold,
 	        .make_room = make_room,
 	        .inherit = inherit,
+	        .widens = true,
 	        .anatomy = anatomy },
 	.can_help = can_help,
 	.footprint = footprint,

@@ -180,6 +180,8 @@ void cop_forest_rows_save(const cop_forest *f, cop_bytes *bytes);
 /* Once the trees are loaded; inputs: of the saved rows, dense ones may have fewer, what they lack is 0. What is wrong is in
  * cursor->err. */
 void cop_forest_rows_load(cop_forest *f, size_t inputs, cop_cursor *cursor);
+/* From a forest of as many trees, and of fewer inputs, perhaps, with room for as many rows; that one keeps none. */
+void cop_forest_parts_rows_inherit(cop_forest *f, cop_forest *from);
 
 /* The gate takes in a loss in [0, 1], and what the forest predicted before it knew. */
 void cop_forest_gate_learn(cop_forest_gate *gate, size_t arm, double loss, double prediction);

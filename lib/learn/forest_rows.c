@@ -198,6 +198,26 @@ void cop_forest_rows_save(const cop_forest *f, cop_bytes *bytes)
 	}
 }
 
+/* The queues change hands, and where there are more inputs the rows are copied, 0 for those that are new. */
+void cop_forest_parts_rows_inherit(cop_forest *f, cop_forest *from)
+{
+	cop_forest_rows *rows = &f->rows, *others = &from->rows;
+	cop_mem_exchange(rows, others, sizeof *rows);
+	if (from->set.inputs == f->set.inputs)
+		return;
+	const size_t width = f->set.inputs, before = from->set.inputs;
+	cop_mem_exchange(&rows->value, &others->value, sizeof rows->value);
+	cop_mem_exchange(&rows->width, &others->width, sizeof rows->width);
+	for (size_t i = 0; i < rows->held; i++) {
+		const float *x = others->value + i * before;
+		float *value = rows->value + i * width;
+		memcpy(value, x, (before - 1) * sizeof *value);
+		memset(value + before - 1, 0, (width - before) * sizeof *value);
+		value[width - 1] = x[before - 1];
+		rows->entries[i] = (uint32_t)width;
+	}
+}
+
 /* A dense row of `inputs` values, the last its constant. */
 static void load_dense(const cop_forest *f, uint32_t i, size_t inputs, cop_cursor *cursor)
 {

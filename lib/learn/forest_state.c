@@ -230,7 +230,7 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	return cursor->err;
 }
 
-/* ---- from another one, of fewer arms ---- */
+/* ---- from another one, of fewer arms or inputs ---- */
 
 static size_t most_leaves(const cop_forest *f)
 {
@@ -263,8 +263,11 @@ cop_err cop_forest_hold(cop_forest *f, size_t leaves)
 cop_err cop_forest_make_room(cop_forest *f, const cop_forest *from)
 {
 	const size_t most = most_leaves(from);
-	if (from->set.inputs != f->set.inputs || from->set.entries != f->set.entries || from->set.arms > f->set.arms ||
-	        from->set.trees != f->set.trees || from->rows.room != f->rows.room)
+	const bool wider = from->set.inputs < f->set.inputs && f->set.entries == 0;
+	if ((from->set.inputs != f->set.inputs && !wider) || from->set.entries != f->set.entries ||
+	        from->set.arms > f->set.arms || from->set.trees != f->set.trees || from->rows.room != f->rows.room)
+		return COP_ESHAPE;
+	if (from->set.arms == f->set.arms && from->room < cop_forest_parts_room(f))
 		return COP_ESHAPE;
 	return most > f->held ? cop_forest_parts_hold(f, most) : COP_OK;
 }
@@ -315,7 +318,9 @@ void cop_forest_inherit(cop_forest *f, cop_forest *from)
 	cop_mem_exchange(&f->depth, &from->depth, sizeof f->depth);
 	cop_mem_exchange(&f->node, &from->node, sizeof f->node);
 	cop_mem_exchange(&f->edge, &from->edge, sizeof f->edge);
-	cop_mem_exchange(&f->rows, &from->rows, sizeof f->rows);
+	cop_forest_parts_rows_inherit(f, from);
 	cop_mem_exchange(&f->nodes, &from->nodes, sizeof f->nodes);
 	find_room(f);
+	if (from->set.arms == f->set.arms && from->room > f->room)
+		f->room = from->room; /* as ever: arms alone take room away */
 }

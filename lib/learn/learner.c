@@ -579,8 +579,9 @@ cop_err cop_learner_hold(cop_learner *learner, size_t leaves)
 
 cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from)
 {
+	const size_t features = learner->settings.features, before = from->settings.features;
 	if (learner->class != from->class || learner->class->make_room == NULL ||
-	        from->settings.arms > learner->settings.arms)
+	        (features != before && !learner->class->widens) || from->settings.arms > learner->settings.arms)
 		return COP_ESHAPE;
 	return learner->class->make_room(learner, from);
 }
@@ -591,6 +592,7 @@ void cop_learner_inherit(cop_learner *learner, cop_learner *from)
 	learner->rev = from->rev;
 	learner->frozen = from->frozen;
 	learner->unlearnt = from->unlearnt;
-	learner->known = learner->settings.known = from->known;
+	if (learner->settings.features == from->settings.features)
+		learner->known = learner->settings.known = from->known;
 	learner->class->inherit(learner, from);
 }

@@ -170,6 +170,7 @@ typedef struct cop_learner_class {
 	/* As cop_learner_make_room and cop_learner_inherit; NULL: no arms. */
 	cop_err (*make_room)(cop_learner *learner, const cop_learner *from);
 	void (*inherit)(cop_learner *learner, cop_learner *from);
+	bool widens; /* these two take one of fewer features of dense contexts, too */
 	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
 	double (*combine)(const cop_learner *learner, const cop_decision *decision);
 	/* Trees and nodes of an explanation, where they are not those of its trees and refit. NULL: they are. */
@@ -360,8 +361,9 @@ size_t cop_learner_grown(const cop_learner *learner);
  * the moment of taking over; it is only good for that, or for loading, then. COP_ESHAPE: there is no room for so much.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_learner_hold(cop_learner *learner, size_t leaves);
-/* A fresh learner that is as another one but for further arms gets all the memory that it needs to take over that one's
- * state. COP_ESHAPE: it is not, or there is no room for so many arms. COP_ENOMEM. `from` is as before. */
+/* A fresh learner that is as another one but for further arms, and where its class widens for further features, gets all the
+ * memory that it needs to take over that one's state. COP_ESHAPE: it is not, or there is no room for so many. COP_ENOMEM.
+ * `from` is as before. */
 COP_CHECK cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from);
 /* After that: the state becomes the learner's, as saving and loading it would, bit for bit, but what does not lie arm by
  * arm changes hands instead. `from` is only good for freeing then. Exploration comes with it. */

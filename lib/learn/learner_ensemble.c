@@ -550,11 +550,39 @@ static cop_err hold(cop_learner *learner, size_t leaves)
 	return cop_mixture_hold(&((ensemble *)learner)->mixture, leaves);
 }
 
+static bool is_wider(const cop_learner *learner, const cop_learner *from)
+{
+	return learner->settings.features > from->settings.features;
+}
+
+/* Of further features: saved and loaded, for which ones were always there stands in it. */
+static cop_err widen_standardiser(ensemble *e, const ensemble *from)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	cop_standardiser_save(from->standardiser, &bytes);
+	cop_err err = bytes.err;
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	if (err == COP_OK)
+		err = cop_standardiser_load(e->standardiser, &cursor);
+	cop_bytes_fini(&bytes);
+	if (err == COP_OK)
+		e->base.known = e->base.settings.known = cop_standardiser_known(e->standardiser);
+	return err;
+}
+
 static cop_err room_for(cop_learner *learner, const cop_learner *from)
 {
+	ensemble *e = (ensemble *)learner;
 	const cop_learner_settings *s = &learner->settings;
-	return cop_mixture_make_room(
-	        &((ensemble *)learner)->mixture, &((const ensemble *)from)->mixture, cop_learner_dimension(s), s->arms);
+	cop_err err = is_wider(learner, from) ? widen_standardiser(e, (const ensemble *)from) : COP_OK;
+	const cop_mixture_growth growth = { .features = cop_learner_dimension(s),
+		.outputs = s->arms,
+		.wider = is_wider(learner, from),
+		.known = learner->known,
+		.outputs_before = from->settings.arms };
+	return err == COP_OK ? cop_mixture_make_room(&e->mixture, &((const ensemble *)from)->mixture, &growth) : err;
 }
 
 static void inherit(cop_learner *learner, cop_learner *from)
@@ -564,8 +592,9 @@ static void inherit(cop_learner *learner, cop_learner *from)
 	cop_explorer_inherit(&e->explorer, &other->explorer);
 	cop_worth_inherit(&e->worth, &other->worth);
 	e->shrinkage = other->shrinkage;
-	cop_mixture_inherit(&e->mixture, &other->mixture);
-	cop_mem_exchange(&e->standardiser, &other->standardiser, sizeof e->standardiser);
+	cop_mixture_inherit(&e->mixture, &other->mixture, is_wider(learner, from));
+	if (!is_wider(learner, from))
+		cop_mem_exchange(&e->standardiser, &other->standardiser, sizeof e->standardiser);
 }
 
 static size_t trees(const cop_learner *learner) { return cop_mixture_trees(&((const ensemble *)learner)->mixture); }
@@ -625,6 +654,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.hold = hold,
 	.make_room = room_for,
 	.inherit = inherit,
+	.widens = true,
 	.combine = combine,
 	.trees = trees,
 	.tree = tree,

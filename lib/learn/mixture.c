@@ -316,30 +316,53 @@ cop_err cop_mixture_hold(cop_mixture *mixture, size_t leaves)
 	return err;
 }
 
-cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, size_t features, size_t outputs)
+/* Of a member that hands nothing over to one of more inputs. */
+static cop_err load_member(const cop_member_class *class, void *member, const void *from)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	class->save(from, &bytes);
+	cop_err err = bytes.err;
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	if (err == COP_OK)
+		err = class->load(member, &cursor);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+static cop_err make_member(cop_mixture *mixture, const cop_mixture *from, size_t i, bool wider)
+{
+	const cop_member_class *class = mixture->class[i];
+	if (class != from->class[i] || class->make_room == NULL)
+		return COP_ESHAPE;
+	return wider && !class->widens ? load_member(class, mixture->member[i], from->member[i])
+	                               : class->make_room(mixture->member[i], from->member[i]);
+}
+
+cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, const cop_mixture_growth *growth)
 {
 	cop_err err = COP_OK;
 	if (from->refit != NULL) {
 		cop_refit *empty;
-		err = cop_refit_empty(features, outputs, &empty);
+		err = cop_refit_empty(growth->features, growth->outputs, &empty);
 		if (err == COP_OK)
 			err = cop_mixture_take(mixture, empty);
+		if (err == COP_OK && growth->wider)
+			cop_mixture_expect_refit(mixture, growth->outputs_before, growth->known);
 	}
 	if (err == COP_OK && mixture->count != from->count)
 		err = COP_ESHAPE;
-	for (size_t i = 0; i < from->count && err == COP_OK; i++) {
-		const cop_member_class *class = mixture->class[i];
-		err = class == from->class[i] && class->make_room != NULL
-		              ? class->make_room(mixture->member[i], from->member[i])
-		              : COP_ESHAPE;
-	}
+	for (size_t i = 0; i < from->count && err == COP_OK; i++)
+		err = make_member(mixture, from, i, growth->wider);
 	return err;
 }
 
-void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from)
+void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from, bool wider)
 {
 	mixture->stack = from->stack;
 	cop_dormancy_inherit(&mixture->rest, &from->rest);
 	for (size_t i = 0; i < mixture->count; i++)
-		mixture->class[i]->inherit(mixture->member[i], from->member[i]);
+		if (!wider || mixture->class[i] -> widens)
+			mixture->class[i]->inherit(mixture->member[i], from->member[i]);
 }

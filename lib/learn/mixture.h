@@ -30,6 +30,7 @@ typedef struct cop_member_class {
 	/* As learn/learner.h's; NULL: none has more arms than another. */
 	cop_err (*make_room)(void *member, const void *from);
 	void (*inherit)(void *member, void *from);
+	bool widens; /* these two take one of fewer inputs, too; else that is saved and loaded */
 	size_t (*trees)(const void *member); /* with tree; NULL: none */
 	cop_err (*tree)(const void *member, size_t m, cop_oblique_tree **out);
 	void (*anatomy)(const void *member, cop_anatomy_part *out); /* unit, linear and forest */
@@ -109,10 +110,18 @@ size_t cop_mixture_anatomy(const cop_mixture *mixture, cop_anatomy_part *parts);
 size_t cop_mixture_trees(const cop_mixture *mixture);
 /* COP_ENOTFOUND, and errors of the member's. */
 COP_CHECK cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree **out);
-/* As learn/learner.h's, of members that have them; features and outputs: of a refit. */
+/* What a mixture is, of which another one was less. */
+typedef struct cop_mixture_growth {
+	size_t features, outputs;     /* of a refit */
+	bool wider;                   /* by features */
+	size_t known, outputs_before; /* wider: cop_mixture_expect_refit's */
+} cop_mixture_growth;
+
+/* As learn/learner.h's, of members that have them. */
 size_t cop_mixture_grown(const cop_mixture *mixture);
 COP_CHECK cop_err cop_mixture_hold(cop_mixture *mixture, size_t leaves);
-COP_CHECK cop_err cop_mixture_make_room(cop_mixture *mixture, const cop_mixture *from, size_t features, size_t outputs);
-void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from);
+COP_CHECK cop_err cop_mixture_make_room(
+        cop_mixture *mixture, const cop_mixture *from, const cop_mixture_growth *growth);
+void cop_mixture_inherit(cop_mixture *mixture, cop_mixture *from, bool wider);
 
 #endif

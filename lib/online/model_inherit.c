@@ -1,7 +1,7 @@
 /* All that can fail comes first: memory is made beside a state that goes on serving, most of it on another thread, which
  * knows of that state what was measured of it. Then what does not lie arm by arm changes hands, and the rest is copied;
- * nothing of that can fail. Of further features all of a learner depends, so it is saved and loaded before, while what waits
- * changes hands all the same. */
+ * nothing of that can fail. Where further features change all that a learner, or a part of it, consists of, that is saved
+ * and loaded before, while the rest and what waits change hands all the same. */
 #include <string.h>
 
 #include "base/assert.h"
@@ -91,10 +91,14 @@ static cop_err load_learner(cop_learner *learner, const cop_learner *from, cop_b
 	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
 }
 
+static bool hands_over(const cop_learner *learner, const cop_learner *from)
+{
+	return learner->settings.features == from->settings.features || learner->class->widens;
+}
+
 static cop_err make_learner(cop_learner *learner, const cop_learner *from, cop_bytes *room)
 {
-	return learner->settings.features == from->settings.features ? cop_learner_make_room(learner, from)
-	                                                             : load_learner(learner, from, room);
+	return hands_over(learner, from) ? cop_learner_make_room(learner, from) : load_learner(learner, from, room);
 }
 
 /* A challenger may have come or gone since it was measured. */
@@ -138,7 +142,7 @@ static void inherit_explanations(cop_model *model, cop_model *from)
 /* What is not saved comes to a learner that was loaded, too. */
 static void inherit_learner(cop_learner *learner, cop_learner *from)
 {
-	if (learner->settings.features == from->settings.features) {
+	if (hands_over(learner, from)) {
 		cop_learner_inherit(learner, from);
 		return;
 	}

@@ -30,13 +30,14 @@ enum {
 	DEFAULT,
 	NAMED,
 	APART,
+	ANEW,
 	BEGAN,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "name", "learner", "features", "bits", "max_nonzeros", "arms",
 	"max_candidates", "candidate_features", "losses", "loss_range", "value_range", "delta", "reward",
-	"reward_window", "default_loss", "named", "apart", "began" };
+	"reward_window", "default_loss", "named", "apart", "anew", "began" };
 
 static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum", "first" };
 
@@ -101,6 +102,8 @@ static void put_notes(cop_bytes *bytes, const cop_wire_model *model)
 {
 	if (model->apart)
 		cop_wire_put_key_bool(bytes, names[APART], true);
+	if (model->anew)
+		cop_wire_put_key_bool(bytes, names[ANEW], true);
 	if (model->has_began)
 		cop_wire_put_key_unsigned(bytes, names[BEGAN], model->began);
 }
@@ -305,6 +308,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, cop_wire_mode
 		return read_named(cursor, &out->named);
 	case APART:
 		return cop_wire_cursor_bool(cursor, &out->apart);
+	case ANEW:
+		return cop_wire_cursor_bool(cursor, &out->anew);
 	case BEGAN:
 		return read_began(cursor, out);
 	default:

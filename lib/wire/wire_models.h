@@ -47,6 +47,7 @@ typedef struct cop_wire_model {
 	double default_loss;
 	cop_wire_model_losses named; /* count 0: losses have no names */
 	bool apart;                  /* in a record: the model is not what the records before lead to */
+	bool anew;                   /* in a record: the model begins anew with it; apart is, too */
 	bool has_began;              /* in a record: it began as a saved model, */
 	uint32_t began;              /* whose file has this CRC-32C */
 } cop_wire_model;

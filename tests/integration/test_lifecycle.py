@@ -7,7 +7,7 @@ import socket
 import subprocess
 
 import pytest
-from conftest import DEADLINE, grow, model, section, wait_for
+from conftest import DEADLINE, grow, model, program, section, wait_for
 
 X = [0.25, 1.0, 3.5]
 
@@ -244,6 +244,51 @@ def test_reset_holds_from_the_start_on_however_the_daemon_ends(daemon):
     one.start()
     client = one.client()
     assert (client.model("m")["rev"], client.model("other")["rev"]) == (0, 60)
+
+
+@pytest.mark.parametrize("started_from", [False, True])
+def test_reset_holds_though_later_checkpoints_are_damaged(daemon, tmp_path, started_from):
+    one = daemon(model("m") + model("other") + section("checkpoint", {"every": "1h"}))
+    grow(one.client())
+    one.client().ok("checkpoint")
+    (first,) = checkpoints(one)
+    if started_from:
+        made = tmp_path / "m.model"
+        subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal", "--model", "m",
+                        "--height", "2", "--trees", "2", "--save", made],
+                       check=True, capture_output=True, timeout=DEADLINE)
+        one.write_config(model("m", start_from=str(made)) + model("other") + section("checkpoint", {"every": "1h"}))
+    one.stop()
+    one.start("--reset-model", "m")
+    grow(one.client(), "m", prefix="then")
+    one.client().decide("m", "waits", X)
+    before = one.client().model("m")
+    one.kill()
+    for path in checkpoints(one):
+        if path != first:
+            damage(path)
+    one.start()
+    assert "event=checkpoint_damaged" in one.log()
+    after = one.client().model("m")
+    assert after == before and after["rev"] == (120 if started_from else 60)
+    assert one.client().feedback("m", "waits", 0.5) == "applied"
+
+
+def test_reset_by_an_order_holds_though_later_checkpoints_are_damaged(daemon):
+    one = daemon(model("m") + section("checkpoint", {"every": "1h"}))
+    grow(one.client())
+    one.client().ok("checkpoint")
+    (first,) = checkpoints(one)
+    one.client().ok("model", "m", {"do": "reset"})
+    grow(one.client(), "m", prefix="then", events=20)
+    before = one.client().model("m")
+    one.client().ok("checkpoint")
+    one.kill()
+    for path in checkpoints(one):
+        if path != first:
+            damage(path)
+    one.start()
+    assert one.client().model("m") == before and before["rev"] == 20
 
 
 def test_model_removed_is_parked_and_comes_back(daemon):

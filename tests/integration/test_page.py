@@ -293,6 +293,39 @@ def test_page_shows_the_figures_and_cuts_nothing(browser, served, width, dark):
     assert complaints(browser, url) == []
 
 
+def curve(browser):
+    return browser.run("document.querySelector('#curve svg').getAttribute('aria-label')")
+
+
+@browsers
+@pytest.mark.parametrize("width", (320, 1280))
+def test_page_draws_the_loss_that_was_chosen(browser, served, width):
+    _, client, url = served
+    browser.open(url, width, 900)
+    live(browser)
+    assert browser.run("[...document.querySelectorAll('#curve-loss option')].map((e) => e.textContent)") == [
+        "what is learned", "missed", LONGEST]
+    assert browser.run("document.getElementById('curve-loss').labels[0].textContent") == "Loss"
+    assert curve(browser).startswith("Mean loss over")
+    browser.run("document.getElementById('curve-loss').focus()")
+    assert browser.run("document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    browser.press("ArrowDown")
+    until(browser, "document.querySelector('#curve svg').getAttribute('aria-label').startsWith('Mean of missed over')", "the curve")
+    browser.press("ArrowDown")
+    until(browser, f"document.querySelector('#curve svg').getAttribute('aria-label').startsWith('Mean of {LONGEST} over')", "the next")
+    assert "from -1.23e+5 to -1.23e+5" in curve(browser) and "-1.23e+5" in text(browser, "curve")
+    assert browser.run(CUT) == [] and browser.run("document.documentElement.scrollWidth") <= width
+    client.decide("front-page", "more", [0, 0, 0])
+    until(browser, "document.getElementById('facts').innerText.includes('302')", "the next look")
+    assert browser.run("document.activeElement.id") == "curve-loss" and LONGEST in curve(browser)  # what was chosen stays
+    browser.run("document.querySelector('#models li:nth-child(2) a').click()")
+    until(browser, "document.getElementById('curve-choice').hidden", "the model without names")
+    browser.run("document.querySelector('#models li:nth-child(1) a').click()")
+    until(browser, "!document.getElementById('curve-choice').hidden", "the model with names")
+    assert curve(browser).startswith("Mean loss over") and browser.run("document.getElementById('curve-loss').value") == ""
+    assert complaints(browser, url) == []
+
+
 @browsers
 def test_page_has_landmarks_labels_and_headings(browser, served):
     _, _, url = served
@@ -302,7 +335,7 @@ def test_page_has_landmarks_labels_and_headings(browser, served):
     assert browser.run("document.documentElement.lang") == "en" and browser.run("document.querySelectorAll('h1').length") == 1
     assert browser.run("""[...document.querySelectorAll('section')].every((e) =>
         document.getElementById(e.getAttribute('aria-labelledby')).textContent.length > 0 || e.closest('[hidden]'))""")
-    assert browser.run("[...document.querySelectorAll('input')].every((e) => e.labels.length === 1)")
+    assert browser.run("[...document.querySelectorAll('input, select')].every((e) => e.labels.length === 1)")
     assert browser.run("[...document.querySelectorAll('table')].every((e) => e.caption.textContent && e.querySelector('th[scope=row]'))")
     assert browser.run("document.getElementById('live').getAttribute('role')") == "status"
 

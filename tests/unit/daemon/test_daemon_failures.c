@@ -667,9 +667,11 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_model_exchange_begin(&exchange, &table, next, &changes);
 	if (err == COP_OK) {
-		cop_model_exchange_make(&exchange, &table, next, &changes, NULL);
-		err = cop_model_exchange_ready(&exchange, &table, next, &changes);
+		cop_model_exchange_make(&exchange, next, &changes, NULL);
+		err = cop_model_exchange_made(&exchange);
 	}
+	if (err == COP_OK)
+		err = cop_model_exchange_ready(&exchange, next, &changes);
 	bool refused = false;
 	for (size_t i = 0; i < changes.count; i++)
 		refused |= changes.items[i].kind != COP_CHANGE_APPLIED;
@@ -678,7 +680,7 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 	if (err == COP_OK) {
 		ended = 0;
 		const cop_model_slot *m = cop_model_table_find(&table, "m", 1);
-		cop_model_exchange_take(&exchange, &table, own, count_ended, NULL);
+		cop_model_exchange_take(&exchange, own, count_ended, NULL);
 		cop_model_table_reconfigure(&table, own, NULL);
 		assert_int_equal(ended, 1);
 		assert_ptr_equal(cop_model_table_find(&table, "m", 1), m);

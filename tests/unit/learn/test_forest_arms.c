@@ -183,7 +183,7 @@ static void test_room_out_of_bounds_is_refused(void **state)
 static void test_other_shapes_have_no_room(void **state)
 {
 	(void)state;
-	static const cop_forest_settings shapes[] = { { 9, 0, 3, 4 }, { 10, 0, 3, 4 }, { 9, 9, 3, 4 }, { 9, 0, 2, 4 },
+	static const cop_forest_settings shapes[] = { { 9, 0, 3, 4 }, { 8, 0, 3, 4 }, { 9, 9, 3, 4 }, { 9, 0, 2, 4 },
 		{ 9, 0, 3, 5 } };
 	cop_forest *from = forest_of(9, 0, 3, 4, 1);
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

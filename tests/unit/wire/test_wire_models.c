@@ -50,6 +50,7 @@ static void check_same(const cop_wire_model *a, const cop_wire_model *b)
 	assert_true(a->reward_window == b->reward_window);
 	assert_int_equal(a->has_default_loss, b->has_default_loss);
 	assert_int_equal(a->apart, b->apart);
+	assert_int_equal(a->anew, b->anew);
 	assert_int_equal(a->has_began, b->has_began);
 	assert_int_equal(a->began, b->began);
 	assert_true(a->default_loss == b->default_loss);
@@ -74,7 +75,7 @@ static void test_models_of_every_kind_come_back(void **state)
 	assert_null(cop_named_losses_add_weight(&losses.weights, "revenue"));
 	assert_null(cop_named_losses_add_range(&losses.ranges, "revenue=-2:50"));
 	both[0].named.put = &losses;
-	both[0].apart = both[1].has_began = true;
+	both[0].apart = both[0].anew = both[1].has_began = true;
 	both[1].began = UINT32_MAX;
 	cop_wire_models set;
 	cop_wire_model model;

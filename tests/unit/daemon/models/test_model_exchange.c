@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "daemon/common/job.h"
+#include "daemon/models/model_table_private.h"
 #include "daemon/models/slot_bin.h"
+#include "store/section_file.h"
 #include "support.h"
 
 #define FEATURES 4
@@ -75,7 +77,7 @@ static void learn(cop_model *model, uint64_t from, size_t count)
 static void make(void *context)
 {
 	scene *s = context;
-	cop_model_exchange_make(&s->exchange, &s->table, s->next, &s->changes, NULL);
+	cop_model_exchange_make(&s->exchange, s->next, &s->changes, NULL);
 }
 
 static void gone(void *context, cop_model_slot *slot)
@@ -116,10 +118,10 @@ static void grow_while_learning(const char *learner, int features, int arms)
 	cop_job_finish(&s.job);
 	learn(m->model, 800, 400);
 	cop_model_slot_save(m, &saved);
-	assert_int_equal(cop_model_exchange_ready(&s.exchange, &s.table, s.next, &s.changes), COP_OK);
+	assert_int_equal(cop_model_exchange_ready(&s.exchange, s.next, &s.changes), COP_OK);
 	assert_ptr_equal(cop_model_table_find(&s.table, "m", 1), m);
 	assert_int_equal(cop_config_apply(s.own, s.next, &s.changes), COP_OK);
-	cop_model_exchange_take(&s.exchange, &s.table, s.own, gone, &s);
+	cop_model_exchange_take(&s.exchange, s.own, gone, &s);
 	cop_slot_bin_turn(&s.bin);
 	const cop_model_slot *now = cop_model_table_find(&s.table, "m", 1);
 	assert_int_equal(s.gone, 1);
@@ -163,7 +165,7 @@ static void test_exchange_that_comes_to_nothing_leaves_all_as_it_was(void **stat
 		if (stage > 1)
 			make(&s);
 		if (stage > 2)
-			assert_int_equal(cop_model_exchange_ready(&s.exchange, &s.table, s.next, &s.changes), COP_OK);
+			assert_int_equal(cop_model_exchange_ready(&s.exchange, s.next, &s.changes), COP_OK);
 		cop_model_exchange_drop(&s.exchange);
 		assert_ptr_equal(cop_model_table_find(&s.table, "m", 1), m);
 		cop_model_slot_save(m, &after);
@@ -173,6 +175,49 @@ static void test_exchange_that_comes_to_nothing_leaves_all_as_it_was(void **stat
 		cop_bytes_fini(&after);
 		end(&s);
 	}
+}
+
+static void save(const cop_model_table *table, cop_bytes *bytes)
+{
+	cop_bytes_init(bytes);
+	size_t file = cop_section_file_begin(bytes);
+	cop_model_table_save(table, bytes);
+	cop_section_file_end(bytes, file);
+}
+
+/* They are found by nobody who serves, and are in what is saved as ever. */
+static void test_models_that_leave_are_saved_and_come_back_to_their_places(void **state)
+{
+	(void)state;
+	static const char *const sets[][3] = { { "m" }, { "other" }, { "other", "m", "nobody" } };
+	static const size_t counts[] = { 1, 1, 3 };
+	scene s;
+	begin(&s, "dgt", FEATURES, 3);
+	cop_model_slot *m = cop_model_table_find(&s.table, "m", 1), *other = cop_model_table_find(&s.table, "other", 5);
+	learn(m->model, 0, 50);
+	for (size_t i = 0; i < 3; i++) {
+		cop_bytes before, after;
+		const bool both = counts[i] > 1, leaves = both || strcmp(sets[i][0], "m") == 0;
+		save(&s.table, &before);
+		assert_int_equal(cop_model_table_let_leave(&s.table, sets[i], counts[i]), COP_OK);
+		assert_int_equal(s.table.count, both ? 0 : 1);
+		assert_ptr_equal(cop_model_table_find(&s.table, "m", 1), leaves ? NULL : m);
+		assert_true(cop_model_table_is_leaving(&s.table, "m", 1) == leaves);
+		assert_true(cop_model_table_is_leaving(&s.table, "", 0) == both);
+		assert_null(cop_model_table_find(&s.table, "", 0));
+		assert_ptr_equal(cop_model_table_find_stored(&s.table, "m", 1), m);
+		save(&s.table, &after);
+		assert_int_equal(after.length, before.length);
+		cop_model_table_put_back(&s.table);
+		assert_ptr_equal(s.table.items[0], m);
+		assert_ptr_equal(s.table.items[1], other);
+		assert_int_equal(s.table.count, 2);
+		assert_int_equal(s.table.leaving_count, 0);
+		cop_bytes_fini(&before);
+		cop_bytes_fini(&after);
+	}
+	assert_int_equal(cop_model_table_let_leave(&s.table, sets[0], 1), COP_OK); /* freed with the table */
+	end(&s);
 }
 
 /* Whether a thread is at it or not, none is forgotten and none is closed twice. */
@@ -202,6 +247,7 @@ int main(void)
 		cmocka_unit_test(test_model_that_goes_on_learning_gets_arms),
 		cmocka_unit_test(test_model_that_goes_on_learning_gets_features),
 		cmocka_unit_test(test_exchange_that_comes_to_nothing_leaves_all_as_it_was),
+		cmocka_unit_test(test_models_that_leave_are_saved_and_come_back_to_their_places),
 		cmocka_unit_test(test_bin_closes_all_that_was_put),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
