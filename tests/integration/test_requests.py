@@ -231,7 +231,8 @@ def test_status_shows_what_is_documented(daemon):
         "bits", "value_range", "delta", "feedback_points",
     }  # fmt: skip
     assert a["unheard"].keys() == {
-        "waiting", "waiting_bytes", "dropped_count", "dropped_bytes", "dropped_age", "decisions",
+        "waiting", "waiting_bytes", "dropped_count", "dropped_bytes", "dropped_age", "dropped_forgotten",
+        "decisions",
     }  # fmt: skip
     assert whole["journal"].keys() == {
         "state", "next", "committed", "durable", "lag_bytes", "records", "bytes", "writes", "syncs", "failures",
