@@ -11,6 +11,7 @@
 
 #include "daemon/common/known_options.h"
 #include "daemon/common/log.h"
+#include "daemon/config/bindable.h"
 #include "daemon/config/config.h"
 #include "daemon/durable/trial.h"
 #include "daemon/past_answer.h"
@@ -197,6 +198,8 @@ static int print_checked(const cop_config *config, const char *const *reset)
 	cop_diag diag = { 0 };
 	cop_blas_threads(1);
 	cop_err err = cop_trial_start(config, reset, NULL, &diag);
+	if (err == COP_OK)
+		err = cop_bindable_check(config, &diag);
 	if (err != COP_OK) {
 		cop_diag_text(&diag, text, sizeof text);
 		(void)fprintf(stderr, "coppiced: %s\n", diag.message[0] != '\0' ? text : cop_err_text(err));

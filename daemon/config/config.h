@@ -279,6 +279,9 @@ const char *cop_config_peer(const char *item, char endpoint[COP_CONFIG_ENDPOINT 
 
 /* Item i, from 0, of those that bind where other machines can reach them, in the clear; NULL: there are no more. */
 const char *cop_config_exposed(const cop_config *config, size_t i);
+/* What the daemon will bind to: endpoints, then addresses of listeners for HTTP; NULL behind the last. *option: its
+ * name, "requests". */
+const char *cop_config_bound(const cop_config *config, size_t i, const char **option);
 
 /* Line i, from 0, of the files of tokens and of clients that names a model which is not there, described in out; false: there
  * are no more. */

@@ -130,6 +130,22 @@ const char *cop_config_exposed(const cop_config *config, size_t i)
 	return NULL;
 }
 
+const char *cop_config_bound(const cop_config *config, size_t i, const char **option)
+{
+	for (size_t l = 0; l < LISTS; l++) {
+		const cop_config_list *list = list_at(config, l);
+		*option = socket_lists[l].option;
+		if (socket_lists[l].bind && i < list->count)
+			return list->items[i];
+		i -= socket_lists[l].bind ? list->count : 0;
+	}
+	*option = "api: listen";
+	if (i < config->api_listen.count)
+		return config->api_listen.items[i];
+	*option = "http: listen";
+	return i == config->api_listen.count ? config->http_listen : NULL;
+}
+
 /* What other machines can reach is encrypted, or the file has it that it need not be. */
 static void check_exposed(cop_config_reading *reading, cfg_t *root, const cop_config *config)
 {

@@ -432,3 +432,21 @@ def test_reload_of_a_parked_model_in_another_shape_is_refused(daemon):
     assert any("other" in text and "a restart refuses it" in text for text in reply["refused"])
     d.write_config(model("m") + model("other"))
     assert d.client().ok("reload") == {"applied": ["model other: added"], "restart": []}
+
+
+@pytest.mark.parametrize("text, told", [
+    ('replica { listen = { "ipc:///nope/deep/x" } }', "ipc:///nope/deep/x: /nope/deep"),
+    ('http { listen = "192.0.2.7:9000" }', "192.0.2.7:9000: expected an address of this machine"),
+])
+def test_check_finds_what_cannot_be_bound(daemon, text, told):
+    one = daemon(start=False)
+    one.write_config(one.config.read_text() + text + "\n")
+    run = one.run("--check")
+    assert run.returncode == 1 and told in run.stderr, run
+    one.launch()
+    assert one.process.wait(60) != 0, "the start fails as well"
+
+
+def test_check_leaves_addresses_that_are_taken_to_the_start(daemon):
+    one = daemon()
+    assert one.run("--check").returncode == 0
