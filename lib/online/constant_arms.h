@@ -26,7 +26,7 @@ typedef struct cop_constant_arm {
 typedef struct cop_constant_arms {
 	cop_constant_arm *arm; /* owned */
 	size_t count;
-	bool unsure; /* some arms were not eligible at times, and which is not known */
+	bool unsure; /* saved before masks were kept for all learners: which arms were eligible is not known */
 } cop_constant_arms;
 
 /* count 0, or more than COP_CONSTANT_ARMS_MOST: there are no figures. COP_ENOMEM. Caller finishes with fini. */

@@ -152,7 +152,7 @@ static cop_err make_pending(cop_model *model)
 		.sparse = l->features == 0,
 		.max_nonzeros = l->max_nonzeros,
 		.arms = model->learner->class->candidates ? l->max_candidates : l->arms,
-		.masks = model->learner->class->masks,
+		.masks = model->learner->class->masks || l->arms > 0, /* constant_arms.h */
 		.predictions = model->learner->class->predictions,
 		.candidate_d = cop_learner_candidate_dimension(l),
 	};

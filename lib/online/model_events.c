@@ -245,12 +245,6 @@ static void name_explanation(cop_model *model, uint32_t handle)
 	model->kept_next = (model->kept_next + 1) % model->kept_count;
 }
 
-/* Whether the mask excludes an arm, and nobody keeps which. */
-static bool hides_arms(const cop_model *model, const uint8_t *mask)
-{
-	return mask != NULL && !model->learner->class->masks && memchr(mask, 0, model->learner->settings.arms) != NULL;
-}
-
 /* The control group began again. */
 static void clear_comparisons(cop_model *model)
 {
@@ -258,12 +252,10 @@ static void clear_comparisons(cop_model *model)
 	cop_named_accounts_clear_groups(&model->named);
 }
 
-static void count_decision(
-        cop_model *model, const cop_model_context *context, const cop_control_split *split, double now)
+static void count_decision(cop_model *model, const cop_control_split *split, double now)
 {
 	if (cop_control_note(&model->control, split, now))
 		clear_comparisons(model);
-	model->constant.unsure |= model->constant.count > 0 && hides_arms(model, context->mask);
 }
 
 /* Whether features that were added are unknown in it. */
@@ -314,7 +306,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	model->counters.greedy += decision->greedy;
 	model->counters.shorter += is_short(model, context->x);
 	if (split != NULL)
-		count_decision(model, context, split, now);
+		count_decision(model, split, now);
 	else if (own_p != NULL)
 		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
 	cop_model_forget_old(model, now);

@@ -178,12 +178,23 @@ def test_arms_have_their_names_and_masks_their_effect(daemon, tmp_path):
             mask = [i % 4 != 0, True, True]
             action = client.ok("decide", name, {"id": i, "x": [0, 1, 0], "mask": mask})
             client.feedback(name, i, 0.25 * action["a"])
-    arms = client.model("m")["holdout"]["arms"]
-    assert [arm["arm"] for arm in arms] == NAMES and arms[0]["losses"] < arms[1]["losses"] == arms[2]["losses"]
-    assert all(arm["gain"] is None for arm in client.model("d")["holdout"]["arms"])
+    arms, of_dgt = client.model("m")["holdout"]["arms"], client.model("d")["holdout"]["arms"]
+    assert [arm["arm"] for arm in arms] == NAMES
+    for each in (arms, of_dgt):  # dgt keeps masks for these figures alone
+        assert each[0]["losses"] < each[1]["losses"] == each[2]["losses"]
+        assert all(arm["low"] <= arm["gain"] <= arm["high"] for arm in each)
     page = Pages(port).samples()
     assert page['coppice_constant_gain{model="m",arm="left"}'] == pytest.approx(arms[0]["gain"])
-    assert page['coppice_constant_gain{model="d",arm="1"}'] != page['coppice_constant_gain{model="d",arm="1"}']  # NaN
+    assert page['coppice_constant_gain{model="d",arm="1"}'] == pytest.approx(of_dgt[1]["gain"])
+    for i in range(100, 140):  # what waits keeps its mask over a kill
+        client.ok("decide", "d", {"id": i, "x": [0, 1, 0], "mask": [i % 2, 1, 1]})
+    one.kill()
+    one.start()
+    client = one.client()
+    for i in range(100, 140):
+        client.feedback("d", i, 0.5)
+    again = client.model("d")["holdout"]
+    assert again["arms"][1]["losses"] == again["policy"]["losses"] and again["arms"][0]["losses"] < again["arms"][1]["losses"] - 10
 
 
 def test_explanations_and_searches_tell_who_decided(daemon):
