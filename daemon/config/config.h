@@ -146,6 +146,7 @@ typedef struct cop_config {
 	uint64_t journal_interval, journal_segment, journal_keep;
 	uint64_t checkpoint_every;
 	uint32_t checkpoint_keep;
+	uint32_t checkpoint_older;
 	char *replica_name;                         /* NULL: the host's */
 	cop_config_list replica_listen, replica_of; /* where followers come; the others of the group */
 	cop_config_lead replica_lead;

@@ -84,6 +84,7 @@ static const cop_setting journal_rules[] = {
 static const cop_setting checkpoint_rules[] = {
 	{ "every", COP_SETTING_MICROS, AT(checkpoint_every), .low = SECOND, .high = 7 * DAY, LIVE },
 	{ "keep", COP_SETTING_COUNT, AT(checkpoint_keep), .low = 1, .high = 1000, LIVE },
+	{ "older", COP_SETTING_COUNT, AT(checkpoint_older), .low = 0, .high = 64, LIVE },
 	{ .name = NULL },
 };
 static const cop_setting replica_rules[] = {
@@ -216,6 +217,7 @@ void cop_config_defaults(cop_config *config)
 	config->journal_keep = (uint64_t)(10 * GIB);
 	config->checkpoint_every = (uint64_t)(60 * SECOND);
 	config->checkpoint_keep = 3;
+	config->checkpoint_older = 8;
 	config->replica_followers = 1;
 	config->replica_compare = 10000;
 	config->partition_of = 1;

@@ -27,7 +27,7 @@ void cop_checkpoint_fini(cop_checkpoint *checkpoint)
 {
 	cop_job_finish(&checkpoint->job);
 	cop_bytes_fini(&checkpoint->body);
-	cop_mem_free(checkpoint->kept);
+	cop_checkpoint_kept_fini(&checkpoint->kept);
 }
 
 static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
@@ -41,14 +41,21 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
 
+#define PATH_ROOM (4096 + COP_CHECKPOINT_NAME_ROOM)
+
+static void path_of(const char *folder, uint64_t sequence, char out[PATH_ROOM])
+{
+	char name[COP_CHECKPOINT_NAME_ROOM];
+	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
+	(void)snprintf(out, PATH_ROOM, "%s/%s", folder, name);
+}
+
 /* A file's body and mark; the body is initialised. */
 static cop_err read_file(
         const char *folder, uint64_t sequence, cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
 {
-	char name[COP_CHECKPOINT_NAME_ROOM];
-	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
-	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
-	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	char path[PATH_ROOM];
+	path_of(folder, sequence, path);
 	cop_err err = cop_checkpoint_read(path, body, diag);
 	return err == COP_OK ? read_mark(body, mark, diag) : err;
 }
@@ -66,39 +73,19 @@ static cop_err load(
 	return err;
 }
 
-/* Newest first; what the list has no room for is taken to be needed by no file. */
-static void remember_kept(cop_checkpoint *checkpoint, uint64_t journal_next, size_t keep)
-{
-	if (keep > checkpoint->kept_room) {
-		uint64_t *kept = cop_mem_resize(checkpoint->kept, checkpoint->kept_count, keep, sizeof *kept);
-		if (kept == NULL) {
-			checkpoint->kept_count = 0; /* unknown: everything is needed */
-			return;
-		}
-		checkpoint->kept = kept;
-		checkpoint->kept_room = keep;
-	}
-	size_t rest = checkpoint->kept_count < keep ? checkpoint->kept_count : keep - 1;
-	memmove(checkpoint->kept + 1, checkpoint->kept, rest * sizeof *checkpoint->kept);
-	checkpoint->kept[0] = journal_next;
-	checkpoint->kept_count = rest + 1;
-}
-
 /* What the files up to the restored one need of the journal, so that it can be cut back before this process has written
- * `keep` of its own. One that cannot be read needs nothing. */
-static void remember_files(cop_checkpoint *checkpoint, const uint64_t *all, size_t count, size_t keep)
+ * `keep` of its own. One whose mark cannot be read needs nothing. */
+static void remember_files(cop_checkpoint *checkpoint, const uint64_t *all, size_t count)
 {
-	cop_bytes body;
-	cop_bytes_init(&body);
-	for (size_t i = count < keep ? count : keep; i > 0; i--) {
-		cop_checkpoint_mark mark = checkpoint->mark;
-		if (all[i - 1] > checkpoint->sequence)
-			break;
-		if (all[i - 1] == checkpoint->sequence ||
-		        read_file(checkpoint->folder, all[i - 1], &body, &mark, NULL) == COP_OK)
-			remember_kept(checkpoint, mark.journal_next, keep);
+	cop_err err = COP_OK;
+	for (size_t i = count; i > 0 && all[i - 1] <= checkpoint->sequence && err == COP_OK; i--) {
+		char path[PATH_ROOM];
+		cop_state_mark mark;
+		path_of(checkpoint->folder, all[i - 1], path);
+		cop_err known = cop_state_mark_glance(path, &mark, NULL);
+		if (known == COP_OK || known == COP_ENOTFOUND)
+			err = cop_checkpoint_kept_add(&checkpoint->kept, all[i - 1], mark.journal_next);
 	}
-	cop_bytes_fini(&body);
 }
 
 static bool is_damage(cop_err err) { return err == COP_EFORMAT || err == COP_ENONFINITE; }
@@ -139,7 +126,7 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set,
 		err = cop_model_table_init(set, config, diag);
 	}
 	if (err == COP_OK && checkpoint->sequence != 0) {
-		remember_files(checkpoint, all, count, config->checkpoint_keep);
+		remember_files(checkpoint, all, count);
 		tell_restored(checkpoint, set, log);
 	}
 	if (err == COP_OK && checkpoint->sequence == 0) {
@@ -153,6 +140,15 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set,
 	return err;
 }
 
+/* By its beginning alone, so that not all files are read through. */
+static bool is_after(const char *folder, uint64_t sequence, uint64_t journal_next)
+{
+	char path[PATH_ROOM];
+	cop_state_mark mark;
+	path_of(folder, sequence, path);
+	return cop_state_mark_glance(path, &mark, NULL) == COP_OK && mark.journal_next > journal_next;
+}
+
 cop_err cop_checkpoint_restore_before(
         const char *folder, uint64_t journal_next, cop_model_table *set, cop_checkpoint_mark *mark, cop_diag *diag)
 {
@@ -163,6 +159,8 @@ cop_err cop_checkpoint_restore_before(
 	bool found = false;
 	cop_err err = cop_checkpoint_list(folder, COP_STATE_DIR_CHECKPOINT, &all, &count, diag);
 	for (size_t i = 0; i < count && err == COP_OK && !found; i++) {
+		if (is_after(folder, all[i], journal_next))
+			continue;
 		err = read_file(folder, all[i], &body, mark, diag);
 		if (is_damage(err) || err == COP_ENOTFOUND) { /* or it was removed meanwhile */
 			err = COP_OK;
@@ -181,10 +179,8 @@ cop_err cop_checkpoint_restore_before(
 
 static cop_err remove_file(const char *folder, uint64_t sequence, cop_diag *diag)
 {
-	char name[COP_CHECKPOINT_NAME_ROOM];
-	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
-	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
-	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	char path[PATH_ROOM];
+	path_of(folder, sequence, path);
 	if (unlink(path) == 0 || errno == ENOENT) /* it was pruned */
 		return COP_OK;
 	cop_diag_of(diag, path, "cannot be removed: %s", strerror(errno));
@@ -218,14 +214,9 @@ cop_err cop_checkpoint_remove_since(
 	return err;
 }
 
-/* Fewer than there are mean that more of the journal is kept, never less. */
 void cop_checkpoint_removed_since(cop_checkpoint *checkpoint, uint64_t first)
 {
-	size_t kept = 0;
-	for (size_t i = 0; i < checkpoint->kept_count; i++)
-		if (i == 0 || checkpoint->kept[i] <= first)
-			checkpoint->kept[kept++] = checkpoint->kept[i];
-	checkpoint->kept_count = kept;
+	cop_checkpoint_kept_drop_since(&checkpoint->kept, first);
 }
 
 static void write_file(void *context)
@@ -277,12 +268,24 @@ cop_err cop_checkpoint_start(
 	return err == COP_OK ? COP_OK : failed(checkpoint, err, "no thread to write it", log);
 }
 
-uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep)
+/* The folder, too, holds what is kept alone. */
+static void prune(cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keeping, cop_log *log)
 {
-	return checkpoint->kept_count < keep ? 0 : checkpoint->kept[keep - 1];
+	cop_diag why = { 0 };
+	cop_checkpoint_kept_thin(&checkpoint->kept, keeping);
+	const cop_checkpoint_stay stay = { keeping->newest, checkpoint->kept.sequence, checkpoint->kept.count };
+	if (cop_checkpoint_file_prune(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, &stay, &why) != COP_OK)
+		cop_log_line(log, COP_LOG_WARNING, "checkpoint_prune_failed", "reason=\"%s\"", why.message);
 }
 
-cop_err cop_checkpoint_finish(cop_checkpoint *checkpoint, size_t keep, bool wait, cop_log *log, cop_diag *diag)
+void cop_checkpoint_tidy(cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keeping, cop_log *log)
+{
+	if (cop_checkpoint_kept_is_late(&checkpoint->kept, keeping))
+		prune(checkpoint, keeping, log);
+}
+
+cop_err cop_checkpoint_finish(
+        cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keeping, bool wait, cop_log *log, cop_diag *diag)
 {
 	if (!checkpoint->job.started || (!wait && cop_job_is_busy(&checkpoint->job)))
 		return COP_EEND;
@@ -299,12 +302,10 @@ cop_err cop_checkpoint_finish(cop_checkpoint *checkpoint, size_t keep, bool wait
 	checkpoint->time = cop_clock_real();
 	checkpoint->at = checkpoint->began + checkpoint->seconds;
 	checkpoint->mark = checkpoint->body_mark;
-	remember_kept(checkpoint, checkpoint->mark.journal_next, keep);
+	(void)!cop_checkpoint_kept_add(&checkpoint->kept, checkpoint->sequence, checkpoint->mark.journal_next);
 	cop_histogram_observe(&checkpoint->durations, (uint64_t)(1e9 * checkpoint->seconds));
 	cop_log_line(log, COP_LOG_INFO, "checkpoint", "sequence=%" PRIu64 " bytes=%" PRIu64 " seconds=%.3f",
 	        checkpoint->sequence, checkpoint->bytes, checkpoint->seconds);
-	cop_diag why = { 0 };
-	if (cop_checkpoint_prune(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, keep, &why) != COP_OK)
-		cop_log_line(log, COP_LOG_WARNING, "checkpoint_prune_failed", "reason=\"%s\"", why.message);
+	prune(checkpoint, keeping, log);
 	return COP_OK;
 }

@@ -1,7 +1,7 @@
 /* daemon/durable/checkpoint.h: the daemon's whole state to a file and back.
  *
- * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); the newest
- * `keep` stay. Section "daemon" has the event time, the journal's next sequence number (the state is that of all
+ * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); which
+ * stay is daemon/durable/checkpoint_kept.h's. Section "daemon" has the event time, the journal's next sequence number (the state is that of all
  * records before it), the base of the segment being written and its epoch. In a group of replicas a section "live" has
  * what was changed live. Then a section "model" for each model. State is
  * serialised on the loop's thread, which makes all calls; the file is written by a thread of its own. */
@@ -14,6 +14,7 @@
 #include "daemon/common/job.h"
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
+#include "daemon/durable/checkpoint_kept.h"
 #include "daemon/models/model_table.h"
 
 /* Where the state stands. */
@@ -36,9 +37,8 @@ typedef struct cop_checkpoint {
 	double at;      /* the same, monotonic */
 	cop_histogram durations;
 	cop_checkpoint_mark mark; /* of the newest written or restored */
-	uint64_t *kept;           /* journal_next of the files kept, newest first; keep of them */
-	size_t kept_count, kept_room;
-	cop_job job; /* of the file being written; what follows is the thread's until it is done */
+	cop_checkpoint_kept kept; /* the files up to it */
+	cop_job job;              /* of the file being written; what follows is the thread's until it is done */
 	cop_bytes body;
 	cop_checkpoint_mark body_mark;
 	double began;
@@ -75,9 +75,8 @@ COP_CHECK cop_err cop_checkpoint_start(
 /* Takes in a file that is written (wait: waits for it) and removes old ones. COP_EEND: none was being written, or it
  * still is. An error of writing is counted, logged and given in *diag; older files stay. */
 COP_CHECK cop_err cop_checkpoint_finish(
-        cop_checkpoint *checkpoint, size_t keep, bool wait, cop_log *log, cop_diag *diag);
-
-/* The first journal record that some checkpoint file may still need; 0: all. */
-uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep);
+        cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keeping, bool wait, cop_log *log, cop_diag *diag);
+/* Removes files that are of no use since the journal was cut back, if there are any. */
+void cop_checkpoint_tidy(cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keeping, cop_log *log);
 
 #endif

@@ -67,6 +67,22 @@ void cop_durability_record_config(cop_durability *durable) { cop_durability_reco
 
 /* ---- what is kept ---- */
 
+/* Without a journal older checkpoints lead to nothing. */
+static cop_checkpoint_keeping keeping_of(const cop_durability *durable)
+{
+	return (cop_checkpoint_keeping){
+		.newest = durable->config->checkpoint_keep,
+		.older = durable->journal != NULL ? durable->config->checkpoint_older : 0,
+		.first = cop_journal_retention_first(&durable->retention),
+	};
+}
+
+/* The first record that recovery may need. */
+static uint64_t first_needed(const cop_durability *durable)
+{
+	return cop_checkpoint_kept_needs(&durable->checkpoint.kept, durable->config->checkpoint_keep);
+}
+
 static bool is_needed(const void *context, uint64_t number)
 {
 	return cop_refit_state_needs((const cop_refit_state *)context, number);
@@ -75,7 +91,7 @@ static bool is_needed(const void *context, uint64_t number)
 /* The first record that may ever be replayed, from a checkpoint or from the journal's beginning. */
 static uint64_t first_replayed(const cop_durability *durable)
 {
-	uint64_t needed = cop_checkpoint_needs(&durable->checkpoint, durable->config->checkpoint_keep);
+	uint64_t needed = first_needed(durable);
 	uint64_t first = durable->journal == NULL ? needed : cop_journal_retention_first(&durable->retention);
 	return first < needed ? first : needed;
 }
@@ -142,16 +158,28 @@ static cop_checkpoint_mark mark_of(const cop_durability *durable)
 	};
 }
 
+/* The older checkpoints that the journal is cut back to. */
+static void tell_states(cop_durability *durable)
+{
+	const cop_checkpoint_kept *kept = &durable->checkpoint.kept;
+	cop_journal_retention *retention = &durable->retention;
+	retention->states = 0;
+	for (size_t i = durable->config->checkpoint_keep;
+	        i < kept->count && retention->states < COP_CHECKPOINT_OLDER_MAX; i++)
+		retention->state[retention->states++] = kept->next[i];
+}
+
 static void checkpoint_written(cop_durability *durable)
 {
 	char folder[4096];
 	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, durable->config->state_dir);
 	durable->retention.spare_age = durable->clock.ahead > 0.0;
 	durable->retention.beside = held_bytes(durable);
-	if (durable->journal != NULL && !durable->held)
-		cop_journal_retention_start(&durable->retention, folder, durable->config,
-		        cop_checkpoint_needs(&durable->checkpoint, durable->config->checkpoint_keep),
+	if (durable->journal != NULL && !durable->held && !cop_job_is_busy(&durable->retention.job)) {
+		tell_states(durable);
+		cop_journal_retention_start(&durable->retention, folder, durable->config, first_needed(durable),
 		        window_of_refits(durable), durable->log);
+	}
 	tidy_challengers(durable);
 }
 
@@ -171,11 +199,11 @@ static cop_err start_checkpoint(cop_durability *durable, cop_diag *diag)
 
 cop_err cop_durability_checkpoint(cop_durability *durable, cop_diag *diag)
 {
-	uint32_t keep = durable->config->checkpoint_keep;
-	(void)!cop_checkpoint_finish(&durable->checkpoint, keep, true, durable->log, NULL); /* one that is under way */
+	const cop_checkpoint_keeping keep = keeping_of(durable);
+	(void)!cop_checkpoint_finish(&durable->checkpoint, &keep, true, durable->log, NULL); /* one that is under way */
 	cop_err err = start_checkpoint(durable, diag);
 	if (err == COP_OK)
-		err = cop_checkpoint_finish(&durable->checkpoint, keep, true, durable->log, diag);
+		err = cop_checkpoint_finish(&durable->checkpoint, &keep, true, durable->log, diag);
 	if (err == COP_OK)
 		checkpoint_written(durable);
 	return err;
@@ -188,9 +216,10 @@ cop_err cop_durability_begin_checkpoint(cop_durability *durable, cop_diag *diag)
 
 static void take_checkpoint(cop_durability *durable, bool wait)
 {
-	uint32_t keep = durable->config->checkpoint_keep;
-	if (cop_checkpoint_finish(&durable->checkpoint, keep, wait, durable->log, NULL) == COP_OK)
+	const cop_checkpoint_keeping keep = keeping_of(durable);
+	if (cop_checkpoint_finish(&durable->checkpoint, &keep, wait, durable->log, NULL) == COP_OK)
 		checkpoint_written(durable);
+	cop_checkpoint_tidy(&durable->checkpoint, &keep, durable->log);
 }
 
 void cop_durability_finish_checkpoint(cop_durability *durable) { take_checkpoint(durable, true); }
@@ -231,6 +260,8 @@ static cop_err begin_journal(cop_durability *durable, const char *folder, uint64
 	const uint64_t epoch = durable->checkpoint.mark.epoch; /* where the journal is gone, it goes on from there */
 	if (err == COP_OK && !cop_journaler_broken(durable->journal) && epoch > cop_journaler_epoch(durable->journal))
 		err = cop_journaler_begin_epoch(durable->journal, epoch, &why);
+	if (err == COP_OK)
+		cop_journal_retention_look(&durable->retention, folder);
 	if (err == COP_OK && cop_journaler_broken(durable->journal))
 		cop_healing_broke(durable, &why);
 	else if (err != COP_OK)

@@ -1,5 +1,6 @@
 /* Of two bounds the lower one protects a segment: by size, none is removed that a kept checkpoint needs (`from`); by
- * age, none that the refits' window needs either (`window`, at most `from`). The newest segment is never compressed.
+ * age, none that the refits' window needs either (`window`, at most `from`). Records before the oldest checkpoint that is
+ * left could be found, but not replayed: where some go by size, those go with them, unless they are many. The newest segment is never compressed.
  * The loop writes the settings only while no round runs, that is after the job; the thread gives back
  * `first`, which is atomic. Failures are logged, and the next round tries again. */
 #include "daemon/durable/journal_retention.h"
@@ -17,7 +18,9 @@ static void report(const cop_journal_retention *retention, const char *event, co
 	cop_log_line(retention->log, COP_LOG_WARNING, event, "reason=\"%s\"", why->message);
 }
 
-static void retain(const cop_journal_retention *retention, uint64_t keep_bytes, uint64_t from)
+#define MANY 4 /* more than one part in so many of the bytes that are kept */
+
+static size_t retain(const cop_journal_retention *retention, uint64_t keep_bytes, uint64_t from)
 {
 	cop_diag why = { 0 };
 	size_t removed = 0;
@@ -25,6 +28,32 @@ static void retain(const cop_journal_retention *retention, uint64_t keep_bytes, 
 		report(retention, "journal_retain_failed", &why);
 	if (removed > 0)
 		cop_log_line(retention->log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
+	return removed;
+}
+
+/* The first record of which there is a state, from the journal's first on. */
+static uint64_t first_state(const cop_journal_retention *retention, uint64_t base)
+{
+	uint64_t first = retention->from;
+	for (size_t i = 0; i < retention->states; i++)
+		if (retention->state[i] >= base && retention->state[i] < first)
+			first = retention->state[i];
+	return first;
+}
+
+static void round_up(const cop_journal_retention *retention)
+{
+	cop_journal_file *files = NULL;
+	size_t count = 0;
+	uint64_t bytes = 0;
+	if (cop_journal_list(retention->folder, &files, &count, NULL) == COP_OK && count > 0) {
+		const uint64_t first = first_state(retention, files[0].base);
+		for (size_t i = 0; i + 1 < count && files[i + 1].base <= first; i++)
+			bytes += files[i].bytes;
+		if (bytes <= retention->keep_bytes / MANY && first <= retention->window)
+			(void)retain(retention, 0, first);
+	}
+	cop_mem_free(files);
 }
 
 /* All segments before the first one that is young enough. */
@@ -35,7 +64,7 @@ static void retain_by_age(const cop_journal_retention *retention, const cop_jour
 		i++;
 	uint64_t before = i < count ? files[i].base : retention->window;
 	if (i > 0)
-		retain(retention, 0, before < retention->window ? before : retention->window);
+		(void)retain(retention, 0, before < retention->window ? before : retention->window);
 }
 
 static void compress(const cop_journal_retention *retention, const cop_journal_file *files, size_t count)
@@ -56,7 +85,8 @@ static void run(void *context)
 	cop_journal_file *files = NULL;
 	size_t count = 0;
 	cop_diag why = { 0 };
-	retain(retention, retention->keep_bytes, retention->from);
+	if (retain(retention, retention->keep_bytes, retention->from) > 0)
+		round_up(retention);
 	if (cop_journal_list(retention->folder, &files, &count, &why) == COP_OK) {
 		atomic_store(&retention->first, count > 0 ? files[0].base : 0);
 		if (retention->keep_after > 0.0)
@@ -64,6 +94,17 @@ static void run(void *context)
 		if (retention->compress)
 			compress(retention, files, count);
 	}
+	cop_mem_free(files);
+}
+
+void cop_journal_retention_look(cop_journal_retention *retention, const char *folder)
+{
+	cop_journal_file *files = NULL;
+	size_t count = 0;
+	if (cop_job_is_busy(&retention->job))
+		return;
+	if (cop_journal_list(folder, &files, &count, NULL) == COP_OK)
+		atomic_store(&retention->first, count > 0 ? files[0].base : 0);
 	cop_mem_free(files);
 }
 

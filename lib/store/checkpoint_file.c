@@ -281,28 +281,48 @@ static cop_err read_body(int fd, const uint8_t head[HEAD_SIZE], const char *path
 	return COP_OK;
 }
 
-cop_err cop_checkpoint_read(const char *path, cop_bytes *out, cop_diag *diag)
+/* A regular file with a sound head. The caller closes *fd unless it is negative. */
+static cop_err open_file(const char *path, uint8_t head[HEAD_SIZE], int *fd, cop_diag *diag)
 {
-	cop_bytes_clear(out);
 	/* Without O_NONBLOCK a FIFO in the folder would hold us for ever. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
 		return refused(path, "cannot be opened", diag);
-	uint8_t head[HEAD_SIZE] = { 0 };
 	size_t got = 0;
 	struct stat status;
-	cop_err err = COP_OK;
-	if (fstat(fd, &status) != 0)
-		err = refused(path, "cannot be read", diag);
-	else if (!S_ISREG(status.st_mode))
-		err = damaged(path, 0, "it is no regular file", diag);
-	else if (!read_all(fd, head, sizeof head, &got))
-		err = refused(path, "cannot be read", diag);
-	if (err == COP_OK)
-		err = check_head(head, got, (uint64_t)status.st_size, path, diag);
+	memset(head, 0, HEAD_SIZE);
+	if (fstat(*fd, &status) != 0)
+		return refused(path, "cannot be read", diag);
+	if (!S_ISREG(status.st_mode))
+		return damaged(path, 0, "it is no regular file", diag);
+	if (!read_all(*fd, head, HEAD_SIZE, &got))
+		return refused(path, "cannot be read", diag);
+	return check_head(head, got, (uint64_t)status.st_size, path, diag);
+}
+
+cop_err cop_checkpoint_read(const char *path, cop_bytes *out, cop_diag *diag)
+{
+	uint8_t head[HEAD_SIZE];
+	int fd;
+	cop_bytes_clear(out);
+	cop_err err = open_file(path, head, &fd, diag);
 	if (err == COP_OK)
 		err = read_body(fd, head, path, out, diag);
-	(void)close(fd);
+	if (fd >= 0)
+		(void)close(fd);
+	return err;
+}
+
+cop_err cop_checkpoint_file_beginning(const char *path, size_t most, void *out, size_t *length, cop_diag *diag)
+{
+	uint8_t head[HEAD_SIZE];
+	int fd;
+	*length = 0;
+	cop_err err = open_file(path, head, &fd, diag);
+	if (err == COP_OK && !read_all(fd, out, most, length))
+		err = refused(path, "cannot be read", diag);
+	if (fd >= 0)
+		(void)close(fd);
 	return err;
 }
 
@@ -360,15 +380,25 @@ cop_err cop_checkpoint_newest(const char *folder, const char *prefix, cop_bytes 
 	return err;
 }
 
-/* Removes the files of one ending from the `keep`-th newest on. */
-static cop_err remove_from(
-        int fd, const char *folder, const char *prefix, const char *ending, size_t keep, cop_diag *diag)
+static bool is_among(const cop_checkpoint_stay *stay, uint64_t sequence)
+{
+	for (size_t i = 0; i < stay->count; i++)
+		if (stay->sequence[i] == sequence)
+			return true;
+	return false;
+}
+
+/* Removes the files of one ending from the `newest`-th newest on, but for those that stay. */
+static cop_err remove_from(int fd, const char *folder, const char *prefix, const char *ending,
+        const cop_checkpoint_stay *stay, cop_diag *diag)
 {
 	uint64_t *sequences;
 	size_t count;
 	cop_err err = scan(folder, prefix, ending, &sequences, &count, diag);
-	for (size_t i = keep; i < count; i++) {
+	for (size_t i = stay->newest; i < count; i++) {
 		char name[COP_CHECKPOINT_NAME_ROOM];
+		if (is_among(stay, sequences[i]))
+			continue;
 		(void)snprintf(name, sizeof name, "%s.%0*" PRIu64 "%s", prefix, DIGITS, sequences[i], ending);
 		if (unlinkat(fd, name, 0) != 0 && errno != ENOENT && err == COP_OK)
 			err = refused(folder, "an old checkpoint cannot be removed", diag);
@@ -379,7 +409,14 @@ static cop_err remove_from(
 
 cop_err cop_checkpoint_prune(const char *folder, const char *prefix, size_t keep, cop_diag *diag)
 {
-	if (keep == 0) {
+	return cop_checkpoint_file_prune(folder, prefix, &(cop_checkpoint_stay){ .newest = keep }, diag);
+}
+
+cop_err cop_checkpoint_file_prune(
+        const char *folder, const char *prefix, const cop_checkpoint_stay *stay, cop_diag *diag)
+{
+	static const cop_checkpoint_stay none = { .count = 0 };
+	if (stay->newest == 0) {
 		cop_diag_of(diag, folder, "0 checkpoints to keep; expected at least 1");
 		return COP_EINVAL;
 	}
@@ -389,9 +426,9 @@ cop_err cop_checkpoint_prune(const char *folder, const char *prefix, size_t keep
 	cop_err err = open_folder(folder, &fd, diag);
 	if (err != COP_OK)
 		return err;
-	err = remove_from(fd, folder, prefix, ENDING, keep, diag);
+	err = remove_from(fd, folder, prefix, ENDING, stay, diag);
 	if (err == COP_OK)
-		err = remove_from(fd, folder, prefix, TEMPORARY, 0, diag);
+		err = remove_from(fd, folder, prefix, TEMPORARY, &none, diag);
 	if (err == COP_OK && fsync(fd) != 0)
 		err = refused(folder, "the folder cannot be synced", diag);
 	(void)close(fd);

@@ -44,6 +44,11 @@ void cop_checkpoint_name(const char *prefix, uint64_t sequence, char out[COP_CHE
  */
 COP_CHECK cop_err cop_checkpoint_read(const char *path, cop_bytes *out, cop_diag *diag);
 
+/* The first bytes of the body, at most so many, unchecked: the head is sound and the file has the length in it. Errors
+ * as above. */
+COP_CHECK cop_err cop_checkpoint_file_beginning(
+        const char *path, size_t most, void *out, size_t *length, cop_diag *diag);
+
 /* Hears of each file that is passed over, and why. */
 typedef struct cop_checkpoint_listener {
 	void (*skipped)(void *context, uint64_t sequence, const cop_diag *why);
@@ -59,5 +64,16 @@ COP_CHECK cop_err cop_checkpoint_newest(const char *folder, const char *prefix, 
 /* Removes all but the newest `keep` files, and temporary ones left by a crash. COP_EINVAL: keep is 0, or the prefix.
  * COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_checkpoint_prune(const char *folder, const char *prefix, size_t keep, cop_diag *diag);
+
+/* Which files stay. */
+typedef struct cop_checkpoint_stay {
+	size_t newest;            /* so many, at least 1, */
+	const uint64_t *sequence; /* and these; borrowed, NULL: none */
+	size_t count;
+} cop_checkpoint_stay;
+
+/* The same for all others. */
+COP_CHECK cop_err cop_checkpoint_file_prune(
+        const char *folder, const char *prefix, const cop_checkpoint_stay *stay, cop_diag *diag);
 
 #endif

@@ -179,6 +179,27 @@ cop_err cop_section_file_open(
 	return COP_OK;
 }
 
+cop_err cop_section_file_first(const void *data, size_t length, cop_model_section *section)
+{
+	const uint8_t *bytes = data;
+	uint32_t crc, sections;
+	size_t at = FILE_HEAD, end = FILE_HEAD;
+	memset(section, 0, sizeof *section);
+	if (length < FILE_HEAD || memcmp(bytes, magic, sizeof magic) != 0)
+		return COP_EFORMAT;
+	memcpy(&sections, bytes + 16, sizeof sections);
+	memcpy(&crc, bytes + 20, sizeof crc);
+	if (crc != cop_crc32c(0, bytes, FILE_HEAD - CRC_SIZE))
+		return COP_EFORMAT;
+	if (sections == 0)
+		return COP_ENOTFOUND;
+	if (check_section(bytes, length, &end) != NULL)
+		return COP_EFORMAT;
+	const cop_section_file file = { .data = bytes, .length = end };
+	(void)!cop_section_file_next(&file, &at, section);
+	return COP_OK;
+}
+
 bool cop_section_file_next(const cop_section_file *file, size_t *at, cop_model_section *section)
 {
 	if (*at == 0)

@@ -55,6 +55,10 @@ typedef struct cop_model_section {
 COP_CHECK cop_err cop_section_file_open(
         cop_section_file *file, const void *data, size_t length, const char *source, cop_diag *diag);
 
+/* The first section of a file of which at least that is there, its checksum checked; what is behind it may be missing.
+ * COP_EFORMAT: it is damaged or cut, or this is no model file. COP_ENOTFOUND: the file has none. */
+COP_CHECK cop_err cop_section_file_first(const void *data, size_t length, cop_model_section *section);
+
 /* Enumerates: *at starts at 0; false when there are no more. */
 bool cop_section_file_next(const cop_section_file *file, size_t *at, cop_model_section *section);
 

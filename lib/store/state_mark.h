@@ -13,5 +13,8 @@ typedef struct cop_state_mark {
 
 /* COP_ENOTFOUND: the file has none; *out is zero. COP_EVERSION, COP_EFORMAT. */
 COP_CHECK cop_err cop_state_mark_read(const cop_section_file *file, cop_state_mark *out);
+/* Of a checkpoint file of which the beginning alone is read; the rest may be damaged. COP_ENOTFOUND: its first section
+ * is another one. Else errors of cop_checkpoint_read, and as above. */
+COP_CHECK cop_err cop_state_mark_glance(const char *path, cop_state_mark *out, cop_diag *diag);
 
 #endif

@@ -314,8 +314,8 @@ def test_wrong_orders(daemon, body, expected):
 
 
 KEEP_MANY = section("checkpoint", {"every": "1h", "keep": 9}) + section("journal", {"sync": "never"})
-KEEP_ONE = section("checkpoint", {"every": "1h", "keep": 1}) + section("journal", {"sync": "never"})
-NO_JOURNAL = section("checkpoint", {"every": "1h", "keep": 1}) + section("journal", {"enabled": False})
+KEEP_ONE = section("checkpoint", {"every": "1h", "keep": 1, "older": 0}) + section("journal", {"sync": "never"})
+NO_JOURNAL = section("checkpoint", {"every": "1h", "keep": 1, "older": 0}) + section("journal", {"enabled": False})
 
 
 def order(one, *words):

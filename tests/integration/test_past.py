@@ -86,7 +86,7 @@ def test_journal_that_begins_later_needs_a_checkpoint_from_before(daemon):
 
 
 def test_models_that_are_not_what_records_lead_to_are_not_explained(daemon):
-    keep = section("checkpoint", {"keep": 1})
+    keep = section("checkpoint", {"keep": 1, "older": 0})
     one = daemon(model() + keep + section("journal", {"enabled": False}))
     live(one.client(), 0, 40, "m")
     one.stop()
@@ -160,3 +160,38 @@ def test_state_folder_is_not_changed(daemon, files):
     before = {p: p.read_bytes() for p in one.state.rglob("*") if p.is_file()}
     past(one, "m", "m-3" if files else "nobody", status=0 if files else 1)
     assert {p: p.read_bytes() for p in one.state.rglob("*") if p.is_file()} == before
+
+
+def test_journal_that_is_cut_back_keeps_states_of_all_that_it_holds(daemon):
+    """Somebody comes for the first time while the journal no longer has its beginning, and many checkpoints follow."""
+    one = daemon(model("m", learner="dgt") + section("journal", {"segment": "64KiB", "keep": "192KiB", "sync": "never"}) +
+                 section("checkpoint", {"every": "1h", "keep": 2, "older": 6}))
+    client = one.client()
+    explained = {}
+    for turn in range(16):
+        for part in range(3):
+            items = [{"id": f"{turn}-{part}-{i}", "unit": f"u{i % 9}", "x": [i / 99, part, turn]} for i in range(80)]
+            client.ok("decide_batch", "m", {"items": items})
+            client.ok("feedback_batch", "m", {"items": [{"id": x["id"], "loss": len(x["id"]) % 2} for x in items]})
+        if turn == 13:
+            client.ok("decide", "m", {"id": "new-0", "unit": "new", "x": [0.5, 0.5, 0.5]})
+        client.ok("decide", "m", {"id": f"at-{turn}", "x": [turn, 0, 1]})
+        explained[f"at-{turn}"] = client.ok("explain", "m", {"id": f"at-{turn}"})
+        client.ok("checkpoint")
+    files = sorted(one.state.glob("coppice.*.checkpoint"))
+    assert 5 <= len(files) <= 2 + 6
+    segments = sorted((one.state / "journal").glob("*.journal"))
+    assert 1 < int(segments[0].name.split(".")[0]) and sum(p.stat().st_size for p in segments) < (192 + 64) << 10
+    held = [id for id in explained if "no decision" not in one.run("--explain", "m", id).stderr]
+    assert 3 < len(held) < 16
+    got = {id: one.run("--explain", "m", id) for id in held}
+    known = {id: json.loads(run.stdout) for id, run in got.items() if run.returncode == 0}
+    assert set(held[2:]) <= set(known)  # but for a part of the first segment
+    assert known == {id: json.loads(json.dumps(explained[id])) for id in known}
+    out, _ = coppice("whatif", one.state, "--model", "m", "--json")
+    assert json.loads(out)["events"] > 241 * (len(known) - 1)
+    out, _ = coppice("ctl", "--json", "--endpoint", one.ipc("admin"), "forget", "new")
+    done = json.loads(out)
+    assert done["relearned"] and done["from"] > 1 and done["checkpoints"] > 0
+    client.ok("checkpoint")
+    assert len(list(one.state.glob("coppice.*.checkpoint"))) <= 8 and past(one, "m", held[-1]) != ""

@@ -158,7 +158,7 @@ static cop_err save(void *context, cop_diag *diag)
 	if (err != COP_OK)
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	else
-		err = cop_checkpoint_finish(&checkpoint, 2, true, NULL, diag);
+		err = cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 2 }, true, NULL, diag);
 	assert_int_equal(checkpoint.written, err == COP_OK);
 	assert_int_equal(checkpoint.failed, err != COP_OK);
 	cop_checkpoint_fini(&checkpoint);

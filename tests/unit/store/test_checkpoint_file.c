@@ -276,6 +276,12 @@ static void test_checkpoint_prune_keeps_newest_and_drops_temporary(void **state)
 	assert_int_equal(cop_checkpoint_prune(folder, "p", 5, NULL), COP_OK);
 	check_list("p", (const uint64_t[]){ 10, 9, 8 }, 3);
 	assert_int_equal(cop_checkpoint_prune(folder, "p", 0, NULL), COP_EINVAL);
+	put("p", 3, "x");
+	put("p", 5, "x");
+	put("p", 6, "x");
+	const uint64_t some[] = { 4, 5, 9 };
+	assert_int_equal(cop_checkpoint_file_prune(folder, "p", &(cop_checkpoint_stay){ 2, some, 3 }, NULL), COP_OK);
+	check_list("p", (const uint64_t[]){ 10, 9, 5 }, 3);
 }
 
 static void test_checkpoint_write_without_space_leaves_old_files(void **state)

@@ -1,5 +1,10 @@
 /* Where a checkpoint stands, from its section's bytes. */
 #include "store/state_mark.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "store/checkpoint_file.h"
 #include "store/state_dir.h"
 #include "support.h"
 
@@ -46,10 +51,51 @@ static void test_mark_is_read_and_what_is_missing_is_named(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* Of a file on the disk its beginning does, whatever the rest is like. */
+static void test_mark_is_read_from_the_beginning_of_a_file(void **state)
+{
+	(void)state;
+	static const char path[] = "/tmp/test_state_mark.00000000000000000007.checkpoint";
+	cop_bytes bytes;
+	cop_state_mark mark;
+	cop_diag diag = { .message = "" };
+	cop_bytes_init(&bytes);
+	put(&bytes, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION, 4);
+	for (size_t i = 0; i < 1000; i++)
+		cop_bytes_put_u8(&bytes, 0xff); /* no section at all */
+	assert_int_equal(cop_checkpoint_write("/tmp", "test_state_mark", 7, bytes.data, bytes.length, NULL), COP_OK);
+	assert_int_equal(cop_state_mark_glance(path, &mark, &diag), COP_OK);
+	assert_true(mark.time == 12.5 && mark.journal_next == 41 && mark.journal_base == 42 && mark.epoch == 43);
+	bytes.data[24 + 32 + 8] ^= 1; /* in the section */
+	assert_int_equal(cop_checkpoint_write("/tmp", "test_state_mark", 7, bytes.data, bytes.length, NULL), COP_OK);
+	assert_int_equal(cop_state_mark_glance(path, &mark, &diag), COP_EFORMAT);
+	assert_true(mark.journal_next == 0 && strstr(diag.message, cop_err_text(COP_EFORMAT)) != NULL);
+	put(&bytes, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION + 1, 4);
+	assert_int_equal(cop_checkpoint_write("/tmp", "test_state_mark", 7, bytes.data, bytes.length, NULL), COP_OK);
+	assert_int_equal(cop_state_mark_glance(path, &mark, NULL), COP_EVERSION);
+	put(&bytes, "other", 1, 3);
+	assert_int_equal(cop_checkpoint_write("/tmp", "test_state_mark", 7, bytes.data, bytes.length, NULL), COP_OK);
+	assert_int_equal(cop_state_mark_glance(path, &mark, NULL), COP_ENOTFOUND);
+	for (size_t length = 0; length < bytes.length; length++) {
+		assert_int_equal(cop_checkpoint_write("/tmp", "test_state_mark", 7, bytes.data, length, NULL), COP_OK);
+		assert_int_equal(cop_state_mark_glance(path, &mark, NULL), COP_EFORMAT);
+	}
+	cop_bytes_clear(&bytes);
+	size_t file = cop_section_file_begin(&bytes);
+	cop_section_file_end(&bytes, file); /* without sections */
+	assert_int_equal(cop_checkpoint_write("/tmp", "test_state_mark", 7, bytes.data, bytes.length, NULL), COP_OK);
+	assert_int_equal(cop_state_mark_glance(path, &mark, NULL), COP_ENOTFOUND);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(cop_state_mark_glance(path, &mark, NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_state_mark_glance("/tmp", &mark, NULL), COP_EFORMAT);
+	cop_bytes_fini(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mark_is_read_and_what_is_missing_is_named),
+		cmocka_unit_test(test_mark_is_read_from_the_beginning_of_a_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

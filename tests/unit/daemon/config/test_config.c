@@ -77,6 +77,7 @@ static void test_config_minimal_has_all_defaults(void **state)
 	assert_int_equal(config->message_limit, 1 << 20);
 	assert_int_equal(config->checkpoint_every, 60000000);
 	assert_int_equal(config->checkpoint_keep, 3);
+	assert_int_equal(config->checkpoint_older, 8);
 	assert_int_equal(config->journal_interval, 10000);
 	assert_int_equal(config->model_count, 1);
 	const cop_config_model *model = &config->models[0];
@@ -290,6 +291,7 @@ static const limit limits[] = {
 	{ SMALL "journal { ", "keep_age", NULL, "0s", "3650d", "315360000001ms", "from 0us to 3650d" },
 	{ SMALL "checkpoint { ", "every", "999999us", "1s", "7d", "604800001ms", "from 1s to 7d" },
 	{ SMALL "checkpoint { ", "keep", "0", "1", "1000", "1001", "from 1 to 1000" },
+	{ SMALL "checkpoint { ", "older", "-1", "0", "64", "65", "from 0 to 64" },
 	{ SMALL "replica { listen = \"ipc://l\" ", "followers", "0", "1", "16", "17", "from 1 to 16" },
 	{ SMALL "replica { listen = \"ipc://l\" ", "compare", "0", "1", "1000000000", "1000000001", "from 1 to 1" },
 	{ SMALL "partition { number = 0 ", "of", "0", "1", "65536", "65537", "from 1 to 65536" },

@@ -124,8 +124,12 @@ static void write_one(cop_checkpoint *checkpoint, uint64_t journal_next, size_t 
 	const cop_checkpoint_mark mark = { .time = 1.0, .journal_next = journal_next };
 	assert_int_equal(cop_checkpoint_start(checkpoint, &models, &mark, NULL), COP_OK);
 	assert_int_equal(cop_checkpoint_start(checkpoint, &models, &mark, NULL), COP_EEXIST);
-	assert_int_equal(cop_checkpoint_finish(checkpoint, keep, true, NULL, NULL), COP_OK);
-	assert_int_equal(cop_checkpoint_finish(checkpoint, keep, true, NULL, NULL), COP_EEND);
+	assert_int_equal(
+	        cop_checkpoint_finish(checkpoint, &(cop_checkpoint_keeping){ .newest = keep }, true, NULL, NULL),
+	        COP_OK);
+	assert_int_equal(
+	        cop_checkpoint_finish(checkpoint, &(cop_checkpoint_keeping){ .newest = keep }, true, NULL, NULL),
+	        COP_EEND);
 }
 
 static size_t files(void)
@@ -150,17 +154,17 @@ static void test_journal_is_needed_from_the_oldest_file_kept(void **state)
 			assert_int_equal(checkpoint.mark.journal_next, 10 * n);
 			assert_int_equal(checkpoint.written, n);
 			uint64_t oldest = n < keep ? 0 : 10 * (n - keep + 1);
-			assert_int_equal(cop_checkpoint_needs(&checkpoint, keep), oldest);
-			for (size_t i = 0; i < checkpoint.kept_count; i++)
-				assert_int_equal(checkpoint.kept[i], 10 * (n - i));
+			assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, keep), oldest);
+			for (size_t i = 0; i < checkpoint.kept.count; i++)
+				assert_int_equal(checkpoint.kept.next[i], 10 * (n - i));
 		}
 		assert_int_equal(files(), keep);
 		write_one(&checkpoint, 200, keep + 2); /* more are kept from here on */
-		assert_int_equal(cop_checkpoint_needs(&checkpoint, keep + 2), 0);
+		assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, keep + 2), 0);
 		write_one(&checkpoint, 210, keep + 2);
-		assert_int_equal(cop_checkpoint_needs(&checkpoint, keep + 2), 10 * (9 - keep + 1));
+		assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, keep + 2), 10 * (9 - keep + 1));
 		write_one(&checkpoint, 220, 1);
-		assert_int_equal(cop_checkpoint_needs(&checkpoint, 1), 220);
+		assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, 1), 220);
 		assert_int_equal(files(), 1);
 		cop_checkpoint_fini(&checkpoint);
 	}
@@ -193,7 +197,7 @@ static void test_restored_one_knows_what_the_files_before_it_need(void **state)
 	cop_checkpoint_init(&checkpoint, folder);
 	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, NULL), COP_OK);
 	assert_true(checkpoint.sequence == 3 && checkpoint.highest == 3 && checkpoint.mark.journal_next == 30);
-	assert_int_equal(cop_checkpoint_needs(&checkpoint, 3), 10);
+	assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, 3), 10);
 	cop_checkpoint_fini(&checkpoint);
 	mark_not_durable(3);
 	cop_checkpoint_init(&checkpoint, folder);
@@ -201,7 +205,7 @@ static void test_restored_one_knows_what_the_files_before_it_need(void **state)
 	assert_true(checkpoint.sequence == 2 && checkpoint.highest == 3 && checkpoint.mark.journal_next == 20);
 	write_one(&checkpoint, 40, 3);
 	assert_int_equal(checkpoint.sequence, 4);
-	assert_int_equal(cop_checkpoint_needs(&checkpoint, 3), 10);
+	assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, 3), 10);
 	cop_checkpoint_fini(&checkpoint);
 }
 
@@ -216,12 +220,14 @@ static void test_written_one_is_measured_and_logged(void **state)
 	held = stopped = true;
 	monotonic_now = 1000;
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, log), COP_OK);
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, false, log, NULL), COP_EEND); /* not written yet */
+	assert_int_equal(cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 3 }, false, log, NULL),
+	        COP_EEND); /* not written yet */
 	assert_true(checkpoint.job.started && checkpoint.written == 0 && joined == 0);
 	let_run();
 	monotonic_now = 1003;
 	real_now = 5000;
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, false, log, NULL), COP_OK);
+	assert_int_equal(
+	        cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 3 }, false, log, NULL), COP_OK);
 	stopped = false;
 	assert_int_equal(joined, 1);
 	assert_true(checkpoint.seconds == 3.0 && checkpoint.at == 1003.0 && checkpoint.time == 5000.0);
@@ -232,9 +238,13 @@ static void test_written_one_is_measured_and_logged(void **state)
 	        COP_LOG_INFO, (unsigned)checkpoint.bytes);
 	uint64_t bytes = checkpoint.bytes;
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, NULL), COP_OK); /* nor is the next one */
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, false, NULL, NULL), COP_EEND);
+	assert_int_equal(
+	        cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 3 }, false, NULL, NULL),
+	        COP_EEND);
 	let_run();
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, false, NULL, NULL), COP_OK);
+	assert_int_equal(
+	        cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 3 }, false, NULL, NULL),
+	        COP_OK);
 	held = false;
 	expect_lines(log, expected);
 	cop_checkpoint_fini(&checkpoint);
@@ -261,13 +271,13 @@ static void test_list_of_what_is_needed_may_find_no_memory(void **state)
 	while (!atomic_load(&checkpoint.job.done)) /* its thread is over, or as good as */
 		(void)sched_yield();
 	cop_test_alloc_fail(1, 1);
-	cop_err err = cop_checkpoint_finish(&checkpoint, 1, true, NULL, NULL);
+	cop_err err = cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 1 }, true, NULL, NULL);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(err, COP_OK);
 	assert_int_equal(checkpoint.sequence, 1);
-	assert_int_equal(cop_checkpoint_needs(&checkpoint, 1), 0);
+	assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, 1), 0);
 	write_one(&checkpoint, 9, 1);
-	assert_int_equal(cop_checkpoint_needs(&checkpoint, 1), 9);
+	assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, 1), 9);
 	cop_checkpoint_fini(&checkpoint);
 }
 
@@ -304,14 +314,17 @@ static void test_one_that_cannot_be_written_is_counted_and_logged(void **state)
 	no_threads = false;
 	assert_true(!checkpoint.job.started && checkpoint.failed == 1);
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, log), COP_OK);
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, true, log, &diag), COP_ENOTFOUND);
+	assert_int_equal(cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 3 }, true, log, &diag),
+	        COP_ENOTFOUND);
 	assert_true(diag.message[0] != '\0');
 	assert_true(!checkpoint.job.started && checkpoint.failed == 2 && checkpoint.written == 0);
-	assert_true(checkpoint.sequence == 0 && checkpoint.highest == 0 && checkpoint.kept_count == 0);
+	assert_true(checkpoint.sequence == 0 && checkpoint.highest == 0 && checkpoint.kept.count == 0);
 	assert_int_equal(mkdir(nowhere, 0700), 0);
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, NULL), COP_OK);
 	assert_true(checkpoint.why.message[0] == '\0' && checkpoint.why.source[0] == '\0');
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, true, NULL, &diag), COP_OK);
+	assert_int_equal(
+	        cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 3 }, true, NULL, &diag),
+	        COP_OK);
 	assert_true(checkpoint.sequence == 1 && checkpoint.failed == 2 && checkpoint.written == 1);
 	(void)snprintf(expected, sizeof expected,
 	        "%d event=checkpoint_failed reason=\"no thread to write it\"\n%d event=checkpoint_failed "
@@ -332,7 +345,8 @@ static void test_old_one_that_cannot_be_removed_is_logged(void **state)
 	write_one(&checkpoint, 10, 1);
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, log), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_REMOVE, 1, false, EIO);
-	assert_int_equal(cop_checkpoint_finish(&checkpoint, 1, true, log, NULL), COP_OK);
+	assert_int_equal(
+	        cop_checkpoint_finish(&checkpoint, &(cop_checkpoint_keeping){ .newest = 1 }, true, log, NULL), COP_OK);
 	assert_true(cop_test_io_failed());
 	cop_test_io_fail(0, 0, false, 0);
 	assert_true(checkpoint.written == 2 && checkpoint.failed == 0);
@@ -535,9 +549,9 @@ static void test_files_since_a_record_are_removed_and_older_ones_stay(void **sta
 	assert_int_equal(removed, 2);
 	assert_true(is_there(1) && !is_there(2) && is_there(3) && !is_there(4) && is_there(5));
 	cop_checkpoint_removed_since(&checkpoint, 30);
-	assert_int_equal(checkpoint.kept_count, 4); /* 2 cannot be told from 1 here */
-	assert_true(checkpoint.kept[0] == 50 && checkpoint.kept[1] == 30 && checkpoint.kept[3] == 10);
-	assert_int_equal(cop_checkpoint_needs(&checkpoint, 9), 0);
+	assert_int_equal(checkpoint.kept.count, 4); /* 2 cannot be told from 1 here */
+	assert_true(checkpoint.kept.next[0] == 50 && checkpoint.kept.next[1] == 30 && checkpoint.kept.next[3] == 10);
+	assert_int_equal(cop_checkpoint_kept_needs(&checkpoint.kept, 9), 0);
 	assert_int_equal(cop_checkpoint_remove_since(folder, 0, 5, &removed, NULL), COP_OK);
 	assert_true(removed == 2 && files() == 1 && is_there(5));
 	assert_int_equal(cop_checkpoint_remove_since(folder, 0, 5, &removed, NULL), COP_OK);
