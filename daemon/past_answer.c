@@ -85,7 +85,7 @@ static cop_past_search_wanted wanted_of(const answer *a)
 {
 	const cop_wire_past *q = &a->question;
 	return (cop_past_search_wanted){ .folder = a->folder,
-		.stored = a->model->stored,
+		.model = a->model->name,
 		.id = q->id.kind == 0 ? NULL : &q->id,
 		.prefix = q->prefix,
 		.before = q->before,
@@ -136,6 +136,7 @@ static cop_err put_decision(answer *a)
 	if (err == COP_OK) {
 		cop_wire_put_key_double(&a->out, "t", found->time);
 		cop_wire_put_key_unsigned(&a->out, "record", found->sequence);
+		cop_past_body_put_life(a->model, found, &a->out);
 	} else if (err != COP_ENOMEM) {
 		cop_past_body_put_found(a->model, found, &a->out);
 		cop_wire_put_key_text(&a->out, "state", "record");
@@ -147,10 +148,11 @@ static cop_err put_decision(answer *a)
 
 static cop_err follow(answer *a, cop_past_fate *fates, size_t count)
 {
-	const cop_past_search_wanted wanted = wanted_of(a);
+	const cop_past_search_found *found = a->search.found;
 	for (size_t i = 0; i < count; i++)
-		fates[i] = (cop_past_fate){ .id = a->search.found[i].id, .sequence = a->search.found[i].sequence };
-	return cop_past_fate_follow(&wanted, fates, count, COP_PAST_SEARCH_RECORDS, &a->diag);
+		fates[i] =
+		        (cop_past_fate){ .id = found[i].id, .stored = found[i].stored, .sequence = found[i].sequence };
+	return cop_past_fate_follow(a->folder, fates, count, COP_PAST_SEARCH_RECORDS, &a->diag);
 }
 
 static cop_err answer_decision(answer *a)

@@ -8,13 +8,16 @@
 #include "daemon/models/model_table.h"
 
 typedef struct cop_past_question {
-	const char *model;
-	const char *id;  /* a text, or, where no decision has that, a whole number */
-	double at;       /* unix seconds: the last decision of this id until then; infinite: the last one */
-	uint64_t record; /* the decision of this record, whatever its id; 0: it is looked for */
+	const char *model; /* in whatever life, or NAME#LIFE (past_find.h) */
+	const char *id;    /* a text, or, where no decision has that, a whole number */
+	double at;         /* unix seconds: the last decision of this id until then; infinite: the last one */
+	uint64_t record;   /* the decision of this record, whatever its id; 0: it is looked for */
 } cop_past_question;
 
 typedef struct cop_past {
+	cop_config *config; /* borrowed: what was given, or: */
+	cop_config *then;   /* that of an earlier life, or of a model that is not served any more; NULL: not wanted */
+	size_t models_then;
 	cop_model_table models;
 	char stored[COP_CONFIG_NAME_MAX + 1]; /* the model's name in the journal */
 	cop_model_slot *slot; /* the model asked for, in which the decision waits, explained as when it was made */
@@ -23,7 +26,7 @@ typedef struct cop_past {
 	double time;          /* and its time, unix seconds */
 } cop_past;
 
-/* config: kept, and set to keep explanations. COP_ENOTFOUND: no such model or decision, or what the model was like then
+/* config: kept, set to keep explanations, and to the life that is asked for. COP_ENOTFOUND: no such model or decision, or what the model was like then
  * is no longer known. Else as cop_recovery_run; all with *diag. Finish with close, also after an error. */
 COP_CHECK cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_question *question, cop_diag *diag);
 void cop_past_close(cop_past *past);

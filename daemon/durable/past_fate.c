@@ -11,7 +11,8 @@
 typedef struct follow {
 	cop_past_fate *fates;
 	size_t count, open;
-	uint64_t sequence; /* of the record that is looked at */
+	uint64_t sequence;      /* of the record that is looked at, */
+	cop_wire_glance glance; /* and what is in it */
 } follow;
 
 const char *cop_past_fate_outcome_text(cop_wire_outcome outcome)
@@ -28,7 +29,7 @@ static cop_past_fate *find(const follow *f, const cop_event_id *id)
 	for (size_t i = 0; i < f->count; i++) {
 		cop_past_fate *fate = &f->fates[i];
 		if (fate->sequence < f->sequence && (found == NULL || fate->sequence > found->sequence) &&
-		        cop_event_id_equal(&fate->id, id))
+		        cop_event_id_equal(&fate->id, id) && cop_wire_glance_is_of(&f->glance, fate->stored))
 			found = fate;
 	}
 	return found != NULL && !found->ended ? found : NULL;
@@ -83,22 +84,19 @@ static void take_settled(follow *f, const cop_wire_glance *glance)
 	}
 }
 
-static void look_at(follow *f, const char *stored, const cop_journal_record *raw)
+static void look_at(follow *f, const cop_journal_record *raw)
 {
-	cop_wire_glance glance;
+	const cop_wire_glance *glance = &f->glance;
 	bool tells = raw->type <= COP_WIRE_RECORD_ACTIVATION || raw->type == COP_WIRE_RECORD_FORGOTTEN;
-	if (!tells || cop_wire_glance_head(raw->body, raw->length, &glance) != COP_OK ||
-	        !cop_wire_glance_is_of(&glance, stored) ||
-	        cop_wire_glance_read(raw->body, raw->length, &glance) != COP_OK)
+	if (!tells || cop_wire_glance_read(raw->body, raw->length, &f->glance) != COP_OK || glance->model == NULL)
 		return;
 	f->sequence = raw->sequence;
-	take_settled(f, &glance); /* ended before what the record is of */
+	take_settled(f, glance); /* ended before what the record is of */
 	if (raw->type == COP_WIRE_RECORD_FEEDBACK)
-		take_feedback(f, &glance);
+		take_feedback(f, glance);
 }
 
-cop_err cop_past_fate_follow(
-        const cop_past_search_wanted *journal, cop_past_fate *fates, size_t count, uint64_t records, cop_diag *diag)
+cop_err cop_past_fate_follow(const char *folder, cop_past_fate *fates, size_t count, uint64_t records, cop_diag *diag)
 {
 	follow f = { .fates = fates, .count = count, .open = count };
 	cop_journal_reader *reader;
@@ -108,11 +106,11 @@ cop_err cop_past_fate_follow(
 		oldest = fates[i].sequence < oldest ? fates[i].sequence : oldest;
 	if (count == 0)
 		return COP_OK;
-	cop_err err = cop_journal_reader_open(journal->folder, oldest, true, &reader, diag);
+	cop_err err = cop_journal_reader_open(folder, oldest, true, &reader, diag);
 	if (err != COP_OK)
 		return err;
 	for (; f.open > 0 && records > 0 && (err = cop_journal_next(reader, &raw, diag)) == COP_OK; records--)
-		look_at(&f, journal->stored, &raw);
+		look_at(&f, &raw);
 	cop_journal_reader_close(reader);
 	for (size_t i = 0; i < count; i++)
 		fates[i].waits = err == COP_EEND && !fates[i].ended;

@@ -25,12 +25,13 @@ typedef struct cop_past_fate_feedback {
 
 typedef struct cop_past_fate {
 	cop_event_id id;
-	uint64_t sequence; /* of the decision */
-	bool ended, waits; /* neither: that is not known, since not all records behind it were read */
-	double time;       /* when it ended, unix seconds */
-	const char *how;   /* "feedback", or as in cop_past_fate_outcome_text */
-	double loss[2];    /* that was learned, or came */
-	unsigned losses;   /* 0: none */
+	const char *stored; /* its model in the journal; borrowed */
+	uint64_t sequence;  /* of the decision */
+	bool ended, waits;  /* neither: that is not known, since not all records behind it were read */
+	double time;        /* when it ended, unix seconds */
+	const char *how;    /* "feedback", or as in cop_past_fate_outcome_text */
+	double loss[2];     /* that was learned, or came */
+	unsigned losses;    /* 0: none */
 	cop_past_fate_named named;
 	cop_past_fate_feedback feedback[COP_PAST_FATE_FEEDBACK]; /* the first ones, its last one included */
 	size_t feedbacks;
@@ -39,9 +40,9 @@ typedef struct cop_past_fate {
 /* "recorded", "default", "unanswered", "pushed_out", "pushed_out_recorded", "another_action". */
 const char *cop_past_fate_outcome_text(cop_wire_outcome outcome);
 
-/* fates: of decisions that are there, id and sequence given, in any order; at most `records` are read. Errors are those
- * of the journal's reader, with *diag. */
+/* folder: of the journal. fates: of decisions that are there, id, stored and sequence given, in any order; at most
+ * `records` are read. Errors are those of the journal's reader, with *diag. */
 COP_CHECK cop_err cop_past_fate_follow(
-        const cop_past_search_wanted *journal, cop_past_fate *fates, size_t count, uint64_t records, cop_diag *diag);
+        const char *folder, cop_past_fate *fates, size_t count, uint64_t records, cop_diag *diag);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/durable/past_find.h"
 #include "store/journal_reader.h"
 #include "wire/wire_record.h"
 
@@ -20,12 +21,18 @@ static bool fits(const cop_past_search_wanted *wanted, const cop_event_id *id)
 	return wanted->id != NULL ? cop_event_id_equal(wanted->id, id) : cop_wire_past_begins(id, wanted->prefix);
 }
 
+static bool is_of(const cop_past_search_wanted *wanted, const cop_wire_glance *glance)
+{
+	return glance->model != NULL && glance->model_length <= COP_CONFIG_NAME_MAX &&
+	       cop_past_find_is_of(wanted->model, glance->model, glance->model_length);
+}
+
 /* Whether the record is one that is wanted. */
 static bool read_found(const cop_past_search_wanted *wanted, const cop_journal_record *raw, cop_past_search_found *out)
 {
 	cop_wire_glance glance;
 	if (raw->type != COP_WIRE_RECORD_DECISION || cop_wire_glance_head(raw->body, raw->length, &glance) != COP_OK ||
-	        !cop_wire_glance_is_of(&glance, wanted->stored) || !fits(wanted, &glance.id) ||
+	        !is_of(wanted, &glance) || !fits(wanted, &glance.id) ||
 	        cop_wire_glance_read(raw->body, raw->length, &glance) != COP_OK)
 		return false;
 	*out = (cop_past_search_found){ .id = glance.id,
@@ -38,6 +45,7 @@ static bool read_found(const cop_past_search_wanted *wanted, const cop_journal_r
 		.value = glance.value,
 		.p = glance.p,
 		.by = glance.by };
+	memcpy(out->stored, glance.model, glance.model_length);
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #ifndef COP_DAEMON_DURABLE_PAST_SEARCH_H
 #define COP_DAEMON_DURABLE_PAST_SEARCH_H
 
+#include "daemon/config/config.h"
 #include "wire/wire_glance.h"
 #include "wire/wire_past.h"
 
@@ -13,7 +14,7 @@
 /* Which decisions. */
 typedef struct cop_past_search_wanted {
 	const char *folder;     /* of the journal, */
-	const char *stored;     /* the model's name in it */
+	const char *model;      /* in whatever life, or NAME#LIFE (past_find.h) */
 	const cop_event_id *id; /* NULL: whose id is written with the prefix at its beginning */
 	const char *prefix;
 	uint64_t before;  /* records before this one; 0: all */
@@ -23,6 +24,7 @@ typedef struct cop_past_search_wanted {
 
 typedef struct cop_past_search_found {
 	cop_event_id id;
+	char stored[COP_CONFIG_NAME_MAX + 1]; /* the model's name in the journal */
 	uint64_t sequence;
 	double time; /* unix seconds */
 	bool has_arm, has_value, has_p;

@@ -1,6 +1,9 @@
 /* An id of bytes is marked, since JSON spells it like a text of its digits. */
 #include "daemon/report/past_body.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -25,6 +28,12 @@ static void put_named(const cop_past_fate_named *named, cop_bytes *out)
 	cop_wire_named_put(out, &view);
 }
 
+/* One that waits has no name in the journal: it is of today's. */
+static bool is_of_today(const cop_config_model *model, const cop_past_search_found *found)
+{
+	return found->stored[0] == '\0' || strcmp(found->stored, model->stored) == 0;
+}
+
 static void put_action(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out)
 {
 	const double low = model->set.value_low, high = model->set.value_high;
@@ -32,13 +41,20 @@ static void put_action(const cop_config_model *model, const cop_past_search_foun
 		cop_wire_put_key_double(out, "y", low + found->value * (high - low));
 	if (found->has_arm) {
 		cop_wire_put_key_unsigned(out, "a", found->arm);
-		if (found->arm < model->arm_name_list.count)
+		if (found->arm < model->arm_name_list.count && is_of_today(model, found))
 			cop_wire_put_key_text(out, "arm", model->arm_name_list.items[found->arm]);
 	}
 	if (found->has_p)
 		cop_wire_put_key_double(out, "p", found->p);
 	if (found->by != COP_WIRE_BY_POLICY)
 		cop_wire_put_key_text(out, "by", cop_wire_split_maker_text(found->by));
+}
+
+void cop_past_body_put_life(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out)
+{
+	const char *mark = strchr(found->stored, '#');
+	if (!is_of_today(model, found))
+		cop_wire_put_key_unsigned(out, "life", mark == NULL ? 0 : strtoul(mark + 1, NULL, 10));
 }
 
 void cop_past_body_put_found(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out)
@@ -51,6 +67,7 @@ void cop_past_body_put_found(const cop_config_model *model, const cop_past_searc
 	cop_wire_put_key_double(out, "t", found->time);
 	if (found->sequence != 0)
 		cop_wire_put_key_unsigned(out, "record", found->sequence);
+	cop_past_body_put_life(model, found, out);
 }
 
 static void put_feedback(const cop_past_fate_feedback *feedback, cop_bytes *out)

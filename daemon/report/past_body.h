@@ -6,8 +6,10 @@
 #include "daemon/config/config.h"
 #include "daemon/durable/past_fate.h"
 
-/* A decision as its record has it: id, t, action, record. */
+/* A decision as its record has it: id, t, action, record, life. */
 void cop_past_body_put_found(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out);
+/* The life that the model was in, where it is in another one now. */
+void cop_past_body_put_life(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out);
 /* waits, feedback, ended. */
 void cop_past_body_put_fate(const cop_past_fate *fate, cop_bytes *out);
 /* The array of decisions, and how far back was looked. fates: of search->found. */

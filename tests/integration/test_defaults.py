@@ -446,7 +446,7 @@ NONE = {
     "convert": {"from", "to", "events", "model", "items", "keep", "ignore", "q", "features"},
     "inspect": {"model", "tree", "names", "candidate-names", "arm-names", "out"},
     "diff": {"model", "candidate-names", "arm-names"},
-    "whatif": {"without", "window", "save"},
+    "whatif": {"without", "window", "save", "changed"},
     "ctl": {"x", "loss", "key", "server-key", "for"},
     "journal": {"from", "to", "model", "type", "id", "unit"},
     "bench": {"endpoint", "model", "format", "features", "key", "server-key"},

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from bandit_logs import coppice
-from conftest import model, section
+from conftest import model, section, wait_for
 
 RANKS = dict(learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2)
 TEXT = (model("m", holdout=0.2) + model("d", learner="dgt") + model("s", features=0, bits=8) + model("r", **RANKS) +
@@ -160,6 +160,37 @@ def test_state_folder_is_not_changed(daemon, files):
     before = {p: p.read_bytes() for p in one.state.rglob("*") if p.is_file()}
     past(one, "m", "m-3" if files else "nobody", status=0 if files else 1)
     assert {p: p.read_bytes() for p in one.state.rglob("*") if p.is_file()} == before
+
+
+def test_earlier_lives_and_removed_models_are_explained(daemon):
+    one = daemon(model("g") + model("rg"))
+    client, admin = one.client(), one.admin()
+    told = live(client, 0, 20, ["g", "rg"])
+    client.ok("decide", "g", {"id": "same", "x": [0, 0, 1]})
+    between = client.ok("explain", "g", {"id": "same"})
+    admin.ok("model", "g", {"do": "reset", "options": {"arms": 5}})
+    moment = json.loads(coppice("journal", "dump", one.state, "--json", "--type", "decision", "--id", "same")[0])["t"]
+    admin.ok("model", "g", {"do": "set", "options": {"holdout": 0.1}})
+    later = live(client, 20, 30, ["g"])
+    client.ok("decide", "g", {"id": "same", "x": [0, 1, 0]})
+    again = client.ok("explain", "g", {"id": "same"})
+    admin.ok("model", "rg", {"do": "remove"})
+    client.ok("checkpoint")
+    check(one, {**later, **{id: told[id] for id in told if id[0] == "g"}}, ["g-0", "g-3", "g-19", "g-20", "g-29"])
+    for id in ("rg-0", "rg-19"):
+        assert json.loads(past(one, "rg", id)) == json.loads(json.dumps(told[id]))
+    for words, expected in ((("g", "same"), again), (("g#1", "same"), again), (("g#0", "same"), between),
+                            (("g", "same", "--at", str(moment)), between)):
+        assert json.loads(past(one, *words)) == json.loads(json.dumps(expected)), words
+    assert "no decision 'g-3' of the model g#1" in past(one, "g#1", "g-3", status=1)
+    assert "no decision 'g-20' of the model g#0" in past(one, "g#0", "g-20", status=1)
+    assert "no model 'rg'; expected one of the configuration" in past(one, "rg", "none", status=1)
+    assert "no model 'h'" in past(one, "h", "g-3", status=1)
+    found = wait_for(lambda: (a := client.ok("decision", "g", {"id": "g-3"})).get("state") != "looking" and a, "the answer")
+    assert (found["life"], found["a"], found["state"]) == (0, told["g-3"]["a"], "decision")
+    listed = wait_for(lambda: (a := client.ok("decisions", "g", {"prefix": "same"})).get("state") == "done" and a, "these")
+    assert [d.get("life") for d in listed["decisions"]] == [None, 0]
+    assert [d.get("waits") for d in listed["decisions"]] == [True, True]
 
 
 def test_journal_that_is_cut_back_keeps_states_of_all_that_it_holds(daemon):

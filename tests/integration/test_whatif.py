@@ -90,6 +90,30 @@ def test_features_left_out_are_not_seen(explored):
     assert indifferent["gain"]["high"] < 0.01
 
 
+def test_decisions_that_would_have_changed_are_listed(explored, tmp_path):
+    one, _ = explored
+    file, again = tmp_path / "changed.jsonl", tmp_path / "none.jsonl"
+    blind = whatif(one, "--model", "m", "--without", "0", "--changed", file)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    assert len(lines) == blind["changed"] > EVENTS / 3
+    assert all(set(x) == {"id", "t", "record", "was", "would", "played", "p", "loss"} for x in lines)
+    assert all(x["was"] != x["would"] and blind["from"] <= x["t"] <= blind["to"] for x in lines)
+    assert [x["record"] for x in lines] == sorted(x["record"] for x in lines)
+    for c in blind["changes"]:
+        assert sum((x["was"], x["would"]) == (c["was"], c["would"]) for x in lines) == c["decisions"]
+    xs = contexts()
+    assert all(x["loss"] == loss(xs[x["id"]], x["played"]) for x in lines)
+    for x in lines[:: len(lines) // 3]:  # the daemon says the same of that decision
+        told = json.loads(one.run("--explain", "m", str(x["id"])).stdout)
+        assert (told["a"], told["p"]) == (x["played"], x["p"])
+        assert told["greedy"] == (x["was"] == x["played"])
+    whatif(one, "--model", "m", "--changed", again)
+    assert again.read_text() == ""
+    assert "no such file" in whatif(one, "--model", "m", "--changed", tmp_path / "no" / "x", fails=1).lower()
+    again.write_text("stays")
+    whatif(one, "--model", "m", "--to", "1", "--changed", again, fails=1)
+
+
 def test_losses_that_come_too_late_are_not_learned(explored):
     one, _ = explored
     impatient = whatif(one, "--model", "m", "--window", "0.000001")
@@ -194,6 +218,12 @@ def test_models_of_values(daemon):
     true = played(daemon(value_model(value_range=[2, 5])), contexts()[:1500], seen=0.0)
     assert true > mean + 0.1 and blind["would"]["low"] < true < blind["would"]["high"]
     assert blind["gain"]["low"] < true - mean < blind["gain"]["high"]
+    lines = one.folder / "changed"
+    whatif(one, "--without", "0", "--changed", lines)
+    lines = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert len(lines) == blind["changed"] and all(2 <= x["was"] <= 5 and 2 <= x["would"] <= 5 for x in lines)
+    assert sum(abs(x["was"] - x["would"]) / 3 for x in lines) / 1500 == pytest.approx(blind["moved"], abs=0.02)
+    assert all(set(x) == {"id", "t", "record", "was", "would", "loss"} for x in lines)
     text, _ = coppice("whatif", one.state, "--without", "0")
     assert "another best value in" in text and "of value_range away, on average" in text and "arm" not in text
     assert "delta: learner value has no such option" in whatif(one, "delta=0.2", fails=2)

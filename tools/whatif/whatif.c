@@ -44,16 +44,20 @@ static const char usage_text[] = "usage: coppice whatif STATE [OPTION ...] [SETT
                                  "                  feature_names are in its configuration alone)\n"
                                  "  --save FILE     write the model of the other settings, as it is at the span's\n"
                                  "                  end, for a daemon's start_from\n"
+                                 "  --changed FILE  write the decisions that would have changed, a JSON line each:\n"
+                                 "                  id, t, record, the best action as it was and as it would be,\n"
+                                 "                  what was played with which p, and its loss\n"
                                  "  --level L       of the intervals (default 0.95)\n"
                                  "  --json          one JSON object on standard output\n";
 
 typedef struct whatif {
 	const char *state, *model, *without;
-	const char *save;
+	const char *save, *changed;
 	double level, from, to;
 	bool wants_json, fresh;
 	cop_whatif_changes changes;
 	cop_bytes saved;
+	cop_whatif_changed lines;
 	cop_model_page_given given[COP_MODEL_PAGE_GIVEN];
 	cop_bytes checkpoint;
 	cop_section_file file;
@@ -204,9 +208,27 @@ static cop_err read_without(whatif *w, cop_diag *diag)
 
 /* ---- the answer ---- */
 
+/* The lines of what would have changed are written meanwhile. */
+static cop_err run(whatif *w, cop_diag *diag)
+{
+	if (w->changed == NULL)
+		return cop_whatif_run(&w->question, &w->figures, diag);
+	cop_err err = cop_whatif_changed_open(&w->lines, w->changed, &w->question.was, diag);
+	if (err != COP_OK)
+		return err;
+	w->question.changed = &w->lines;
+	err = cop_whatif_run(&w->question, &w->figures, diag);
+	const bool keep = err == COP_OK && w->figures.unwritten != COP_ENOMEM;
+	cop_err closed =
+	        cop_whatif_changed_close(&w->lines, keep, diag); /* what could not be written comes back here */
+	if (err == COP_OK && !keep)
+		err = COP_ENOMEM;
+	return err == COP_OK ? closed : err;
+}
+
 static cop_err answer_it(whatif *w, cop_diag *diag)
 {
-	cop_err err = cop_whatif_run(&w->question, &w->figures, diag);
+	cop_err err = run(w, diag);
 	if (err == COP_OK && w->figures.events == 0) {
 		cop_diag_of(diag, w->journal, "no decision of model \"%s\" whose loss is known in that span", w->name);
 		err = COP_ENOTFOUND;
@@ -248,6 +270,7 @@ static const cop_option rows[] = {
 	{ "names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_FEATURES].file) },
 	{ "fresh", COP_OPTION_FLAG, OF(fresh) },
 	{ "save", COP_OPTION_TEXT, OF(save) },
+	{ "changed", COP_OPTION_TEXT, OF(changed) },
 	{ "level", COP_OPTION_NUMBER, OF(level), .low = 0.5, .high = 0.999999 },
 	{ "json", COP_OPTION_FLAG, OF(wants_json) },
 	{ .name = NULL },

@@ -55,7 +55,7 @@ static void see_event(cop_whatif_follower *f, const cop_wire_record *r, const co
 		return;
 	}
 	f->figures->estimated = true;
-	cop_whatif_tally_count(f->figures, &f->pair->second, r->loss[0]);
+	cop_whatif_tally_count(f->figures, &r->id, &f->pair->second, r->loss[0]);
 }
 
 cop_err cop_whatif_follower_take(void *follower, const cop_whatif_item *item)

@@ -10,6 +10,7 @@
 
 /* What both had to say of a decision, the first one at place 0. */
 typedef struct cop_whatif_seen {
+	uint64_t record; /* its number */
 	double time;
 	double p;             /* of what was played, as recorded */
 	double target[2];     /* that of each policy */

@@ -90,6 +90,7 @@ static cop_err take_first(run *r, cop_wire_record *rec, cop_whatif_item *item, c
 		err = take(r, item->type, rec, diag);
 	}
 	if (item->saw || item->type == COP_WIRE_RECORD_DECISION) {
+		r->pair.first.record = r->raw.sequence;
 		item->seen = r->pair.first;
 		item->view = r->pair.view;
 	}
@@ -496,7 +497,7 @@ cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *
 		.figures = out,
 		.pair = { .changes = question->changes, .without = question->without } };
 	uint64_t from = 0;
-	*out = (cop_whatif_figures){ .begun = COP_WHATIF_ANEW };
+	*out = (cop_whatif_figures){ .begun = COP_WHATIF_ANEW, .lines = question->changed };
 	r.follower = (cop_whatif_follower){ .question = question, .figures = out, .pair = &r.pair };
 	cop_err err = prepare(&r);
 	if (err == COP_OK)

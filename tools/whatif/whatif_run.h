@@ -8,6 +8,7 @@
 #define COP_TOOLS_WHATIF_WHATIF_RUN_H
 
 #include "evaluate/offpolicy_pair.h"
+#include "whatif_changed.h"
 #include "whatif_settings.h"
 
 #define COP_WHATIF_ARMS  64 /* whose changes are counted from arm to arm */
@@ -22,11 +23,12 @@ typedef struct cop_whatif_question {
 	size_t length;
 	uint64_t next; /* the first record that is not in it */
 	const cop_whatif_changes *changes;
-	bool fresh;             /* both begin anew, whatever there is to begin with */
-	double from, to;        /* of the decisions, seconds since 1970; may be infinite */
-	const uint8_t *without; /* a flag for each feature that the second model does not see; NULL: it sees all */
-	double level;           /* of the sequence intervals */
-	cop_bytes *save;        /* the second model at the span's end, as a model file; NULL: not wanted */
+	bool fresh;                  /* both begin anew, whatever there is to begin with */
+	double from, to;             /* of the decisions, seconds since 1970; may be infinite */
+	const uint8_t *without;      /* a flag for each feature that the second model does not see; NULL: it sees all */
+	double level;                /* of the sequence intervals */
+	cop_whatif_changed *changed; /* where decisions that would have changed go; NULL: not wanted */
+	cop_bytes *save;             /* the second model at the span's end, as a model file; NULL: not wanted */
 } cop_whatif_question;
 
 /* What both models began as. */
@@ -58,9 +60,11 @@ typedef struct cop_whatif_figures {
 	bool estimated;       /* what was played has propensities; else `logged` of `was` alone is known */
 	double moved;         /* sum of the distances between the best values, in units of value_range */
 	cop_offpolicy was, would;
-	cop_offpolicy_pair gain; /* second less first */
-	size_t arms;             /* COP_WHATIF_ARMS at most; 0: candidates, values, or more arms */
-	uint64_t *change;        /* arms x arms: from the first model's best to the second's; owned */
+	cop_offpolicy_pair gain;   /* second less first */
+	size_t arms;               /* COP_WHATIF_ARMS at most; 0: candidates, values, or more arms */
+	cop_whatif_changed *lines; /* as of the question */
+	cop_err unwritten;         /* the first error of writing them */
+	uint64_t *change;          /* arms x arms: from the first model's best to the second's; owned */
 } cop_whatif_figures;
 
 /* Caller frees with fini, also after an error. COP_ESHAPE, COP_EINVAL: the models cannot be made, or the journal is not

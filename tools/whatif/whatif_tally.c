@@ -40,8 +40,7 @@ static cop_err add_estimates(cop_whatif_figures *f, const cop_whatif_seen *s, do
 	return err == COP_OK ? cop_offpolicy_pair_add(&f->gain, &common, &a, s->distance) : err;
 }
 
-/* A decision whose loss is known. */
-void cop_whatif_tally_count(cop_whatif_figures *f, const cop_whatif_seen *s, double cost)
+void cop_whatif_tally_count(cop_whatif_figures *f, const cop_event_id *id, const cop_whatif_seen *s, double cost)
 {
 	if (add_estimates(f, s, cost) != COP_OK) {
 		f->bad++;
@@ -49,7 +48,10 @@ void cop_whatif_tally_count(cop_whatif_figures *f, const cop_whatif_seen *s, dou
 	}
 	double moved = fabs(s->best_value[1] - s->best_value[0]);
 	f->moved += moved;
-	f->changed += f->values ? moved * COP_WHATIF_CLOSE > 1.0 : s->best[0] != s->best[1];
+	const bool changed = f->values ? moved * COP_WHATIF_CLOSE > 1.0 : s->best[0] != s->best[1];
+	f->changed += changed;
+	if (changed && f->lines != NULL && f->unwritten == COP_OK)
+		f->unwritten = cop_whatif_changed_put(f->lines, id, s, cost);
 	if (f->arms > 0 && s->best[0] < f->arms && s->best[1] < f->arms)
 		f->change[s->best[0] * f->arms + s->best[1]]++;
 	f->first = f->events == 0 ? s->time : fmin(f->first, s->time);
@@ -85,7 +87,7 @@ static void end(
 	cop_open_decisions_remove(open, entry);
 	cop_mem_free(entry);
 	if (losses > 0)
-		cop_whatif_tally_count(f, &seen, losses == 2 ? (loss[0] + loss[1]) / 2.0 : loss[0]);
+		cop_whatif_tally_count(f, id, &seen, losses == 2 ? (loss[0] + loss[1]) / 2.0 : loss[0]);
 }
 
 void cop_whatif_tally_end(

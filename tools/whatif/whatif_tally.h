@@ -12,6 +12,7 @@ COP_CHECK cop_err cop_whatif_tally_keep(cop_open_decisions *open, const cop_even
 void cop_whatif_tally_end(cop_open_decisions *open, cop_wire_record_type type, const cop_wire_record *record,
         cop_whatif_figures *figures);
 /* A decision whose loss is known. */
-void cop_whatif_tally_count(cop_whatif_figures *figures, const cop_whatif_seen *seen, double cost);
+void cop_whatif_tally_count(
+        cop_whatif_figures *figures, const cop_event_id *id, const cop_whatif_seen *seen, double cost);
 
 #endif

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/durable/past_fate.h"
+#include "daemon/durable/past_find.h"
 #include "store/journal_writer.h"
 #include "support.h"
 #include "wire/wire_record.h"
@@ -92,7 +93,7 @@ static int drop(void **state)
 static cop_past_search_wanted all_of(const char *prefix, size_t limit)
 {
 	return (cop_past_search_wanted){
-		.folder = folder, .stored = "m", .prefix = prefix, .limit = limit, .records = UINT64_MAX
+		.folder = folder, .model = "m", .prefix = prefix, .limit = limit, .records = UINT64_MAX
 	};
 }
 
@@ -190,7 +191,6 @@ static void test_fates_are_those_that_the_records_tell(void **state)
 {
 	enum { GIVEN, LATER, OPEN, AGAIN, OVER, FATES };
 	const cop_event_id ids[] = { named("a", 1), named("a", 2), named("a", 3), named("a", 4), named("a", 4) };
-	const cop_past_search_wanted journal = all_of("", 1);
 	cop_past_fate fates[FATES] = { 0 };
 	(void)state;
 	for (unsigned i = 0; i < AGAIN; i++)
@@ -207,10 +207,10 @@ static void test_fates_are_those_that_the_records_tell(void **state)
 	for (unsigned i = 0; i < 2 * COP_PAST_FATE_FEEDBACK; i++)
 		give(ids[AGAIN], (double)i, COP_WIRE_RECORDED);
 	for (size_t i = 0; i < FATES; i++)
-		fates[i] = (cop_past_fate){ .id = ids[i], .sequence = i + 1 };
+		fates[i] = (cop_past_fate){ .id = ids[i], .stored = "m", .sequence = i + 1 };
 	fates[AGAIN].sequence = again;
 	fates[OVER].sequence = 4;
-	assert_int_equal(cop_past_fate_follow(&journal, fates, FATES, UINT64_MAX, NULL), COP_OK);
+	assert_int_equal(cop_past_fate_follow(folder, fates, FATES, UINT64_MAX, NULL), COP_OK);
 	assert_string_equal(fates[GIVEN].how, "feedback");
 	assert_true(fates[GIVEN].losses == 1 && fates[GIVEN].loss[0] == 0.5 && fates[GIVEN].feedbacks == 1);
 	assert_string_equal(fates[LATER].how, "recorded");
@@ -223,16 +223,29 @@ static void test_fates_are_those_that_the_records_tell(void **state)
 	assert_int_equal(fates[AGAIN].feedbacks, COP_PAST_FATE_FEEDBACK);
 	assert_true(fates[AGAIN].feedback[COP_PAST_FATE_FEEDBACK - 1].loss[0] == 2.0 * COP_PAST_FATE_FEEDBACK - 1.0);
 	fates[OPEN] = (cop_past_fate){ .id = ids[OPEN], .sequence = 3 };
-	assert_int_equal(cop_past_fate_follow(&journal, &fates[OPEN], 1, 10, NULL), COP_OK);
+	assert_int_equal(cop_past_fate_follow(folder, &fates[OPEN], 1, 10, NULL), COP_OK);
 	assert_true(!fates[OPEN].waits && !fates[OPEN].ended); /* not read to the end */
-	assert_int_equal(cop_past_fate_follow(&journal, NULL, 0, 10, NULL), COP_OK);
+	assert_int_equal(cop_past_fate_follow(folder, NULL, 0, 10, NULL), COP_OK);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, drop)
 
+static bool is_of(const char *asked, const char *stored) { return cop_past_find_is_of(asked, stored, strlen(stored)); }
+
+static void test_lives_of_a_model_are_told_apart(void **state)
+{
+	(void)state;
+	assert_true(is_of("m", "m") && is_of("m", "m#1") && is_of("m", "m#12"));
+	assert_false(is_of("m", "mm") || is_of("mm", "m#1") || is_of("m", "n#1") || is_of("", "m"));
+	assert_true(is_of("m#0", "m") && is_of("m#1", "m#1") && is_of("m#12", "m#12"));
+	assert_false(is_of("m#0", "m#1") || is_of("m#1", "m") || is_of("m#1", "m#12") || is_of("m#12", "m#1"));
+	assert_false(is_of("m#", "m") || is_of("m#x", "m#1") || is_of("m#0", "n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lives_of_a_model_are_told_apart),
 		TEST(test_pages_are_the_list_from_its_end),
 		TEST(test_work_is_bounded_and_goes_on),
 		TEST(test_whole_ids_and_records_are_found),
