@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from bandit_logs import coppice
-from conftest import model
+from conftest import model, section
 
 
 def save(one, folder, name):
@@ -126,3 +126,56 @@ def test_settings_that_were_changed_are_shown(daemon, tmp_path):
     assert "  gamma: 100 -> 200\n" in coppice("diff", old, new)[0]
     assert json.loads(coppice("diff", old, new, "--json")[0])["models"][0]["settings"] == [
         {"option": "gamma", "old": "100", "new": "200"}]
+
+
+def newest_time(one):
+    return json.loads(coppice("journal", "dump", one.state, "--json")[0].splitlines()[-1])["t"]
+
+
+def test_two_times_are_compared_from_the_journal(daemon, tmp_path):
+    """As the checkpoints of those times are, which the state folder no longer has."""
+    one = daemon(model() + section("checkpoint", {"every": "1h", "keep": 1, "older": 0}))
+    client, times, files = one.client(), [], []
+    for first, last in ((0, 100), (100, 250), (250, 300)):
+        teach(client, first, last)
+        client.ok("checkpoint")
+        times.append(newest_time(one))
+        files.append(shutil.copy(max(one.state.glob("*.checkpoint")), tmp_path / str(last)))
+    assert len(list(one.state.glob("*.checkpoint"))) == 1
+    for old, new in ((0, 1), (0, 2), (1, 2)):
+        expected = json.loads(coppice("diff", files[old], files[new], "--json")[0])["models"]
+        words = ["--model", "m", "--from", times[old], *(["--to", times[new]] if new < 2 else [])]
+        assert json.loads(coppice("diff", one.state, *words, "--json")[0])["models"] == expected
+    assert "model m\n  200 new decisions" in coppice("diff", one.state, "--model", "m", "--from", times[0])[0]
+    assert "at or before that time" in coppice("diff", one.state, "--model", "m", "--from", 1, status=1)[1]
+    assert "expected --model NAME" in coppice("diff", one.state, "--from", times[0], status=2)[1]
+    assert "--from: 'then' given" in coppice("diff", one.state, "--model", "m", "--from", "then", status=2)[1]
+    assert "expected STATE alone" in coppice("diff", *files[:2], "--model", "m", "--from", 5, status=2)[1]
+    assert "expected --from" in coppice("diff", *files[:2], "--to", 5, status=2)[1]
+    assert "a time after --from" in coppice("diff", one.state, "--model", "m", "--from", 5, "--to", 4, status=2)[1]
+
+
+def test_model_that_was_begun_anew_is_named(daemon, tmp_path):
+    one = daemon(model())
+    client = one.client()
+    teach(client, 0, 60)
+    client.ok("checkpoint")
+    old, before = shutil.copy(max(one.state.glob("*.checkpoint")), tmp_path / "old"), newest_time(one)
+    one.admin().ok("model", "m", {"do": "reset", "options": {"arms": 4}})
+    teach(client, 60, 90)
+    client.ok("checkpoint")
+    middle, between = shutil.copy(max(one.state.glob("*.checkpoint")), tmp_path / "middle"), newest_time(one)
+    teach(client, 90, 110)
+    client.ok("checkpoint")
+    new = max(one.state.glob("*.checkpoint"))
+    said = "model m\n  was begun anew in between (life 0 -> 1): what it had learned is left behind\n"
+    for words in ((old, new), (old, new, "--model", "m"), (one.state, "--model", "m", "--from", before)):
+        assert coppice("diff", *words)[0] == said
+    told = json.loads(coppice("diff", old, new, "--model", "m", "--json")[0])["models"]
+    assert told == [{"model": "m", "begun_anew": {"old": 0, "new": 1}}]
+    for words in ((middle, new, "--model", "m"), (one.state, "--model", "m", "--from", between)):
+        assert coppice("diff", *words)[0].startswith("model m\n  20 new decisions, 20 losses learned")
+    first = json.loads(coppice("whatif", one.state, "--model", "m#0", "--json")[0])
+    last = json.loads(coppice("whatif", one.state, "--model", "m", "--json")[0])
+    assert (first["events"], last["events"]) == (60, 50)
+    assert "no model 'm#7'" in coppice("whatif", one.state, "--model", "m#7", "--json", status=1)[1]

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "option_list.h"
 
 static const char *program_name = "coppice";
@@ -175,6 +177,19 @@ bool cop_command_whole(
 		        "%s: '%s' given, expected a whole number from %" PRIu64 " to %" PRIu64, option, text, low,
 		        high);
 	*out = value;
+	return true;
+}
+
+bool cop_command_time(const char *name, const char *option, const char *text, double *out)
+{
+	struct tm utc = { 0 };
+	if (cop_number_parse(text, strlen(text), out) == COP_OK && isfinite(*out))
+		return true;
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+	if (end == NULL || (*end != '\0' && strcmp(end, "Z") != 0))
+		return cop_command_complain(name,
+		        "%s: '%s' given, expected unix seconds or a time like 2026-11-27T10:52:01Z", option, text);
+	*out = (double)timegm(&utc);
 	return true;
 }
 

@@ -85,6 +85,8 @@ bool cop_command_leads(void);
 unsigned cop_command_processors(void);
 /* Seconds on a clock that never goes back. */
 double cop_command_now(void);
+/* "2026-11-27T10:52:01Z", or Unix seconds. */
+bool cop_command_time(const char *name, const char *option, const char *text, double *out);
 /* One of the NULL-terminated words; its place in *out. */
 bool cop_command_word(const char *name, const char *option, const char *text, const char *const *words, size_t *out);
 

@@ -36,6 +36,8 @@ static bool read_value(const char *command, const cop_option *row, void *setting
 		return true;
 	case COP_OPTION_NUMBER:
 		return cop_command_number(command, option, text, row->low, row->high, at);
+	case COP_OPTION_TIME:
+		return cop_command_time(command, option, text, at);
 	case COP_OPTION_WHOLE:
 		if (!cop_command_whole(command, option, text, row->least, row->most, &whole))
 			return false;

@@ -17,6 +17,7 @@ typedef enum cop_option_kind {
 	COP_OPTION_WHOLE,         /* uint64_t, size_t or unsigned, in [least, most] */
 	COP_OPTION_NUMBER,        /* double in [low, high] */
 	COP_OPTION_WORD,          /* bool, or as WHOLE: the place of one of `words`, counted from `least` */
+	COP_OPTION_TIME,          /* double: Unix seconds, or a time in UTC */
 	COP_OPTION_CALL,          /* `read` takes the argument */
 	COP_OPTION_CALL_BARE,     /* no argument: text is NULL */
 	COP_OPTION_CALL_OPTIONAL, /* text may be NULL */

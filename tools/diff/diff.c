@@ -1,24 +1,34 @@
 /* coppice diff: what a model learned between two times, in words. Both files' models are read whole; a model of both is
  * compared, whatever else the files hold. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "diff_terms.h"
 #include "online/model_options.h"
+#include "store/state_dir.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
 #include "tools/common/saved_file.h"
+#include "tools/whatif/whatif_state.h"
 #include "view/tree_phrases.h"
 
 #define NAME      "diff"
 #define USUAL_TOP 8
 #define MOST_TOP  64
 
-static const char usage_text[] = "usage: coppice diff OLD NEW [OPTION ...]\n\n"
+static const char usage_text[] = "usage: coppice diff OLD NEW [OPTION ...]\n"
+                                 "       coppice diff STATE --model NAME --from TIME [--to TIME] [OPTION ...]\n\n"
                                  "Shows in words what models learned between two files of them: checkpoints of a\n"
-                                 "daemon or of its backups, or models that `coppice replay` saved.\n\n"
+                                 "daemon or of its backups, or models that `coppice replay` saved; or what a model\n"
+                                 "learned between two times, from the journal and the checkpoints in a daemon's\n"
+                                 "state folder STATE.\n\n"
                                  "  --model NAME    only this model\n"
+                                 "  --from TIME     of STATE: the model as it was then: Unix seconds, or a time in\n"
+                                 "                  UTC like 2026-11-27T10:52:01Z\n"
+                                 "  --to TIME       of STATE: and as it was then (default: as it is)\n"
                                  "  --top N         changed terms shown of each expert (default 8)\n"
                                  "  --names FILE    names of all features, one a line (default: those saved with\n"
                                  "                  the newer model)\n"
@@ -30,7 +40,9 @@ static const char usage_text[] = "usage: coppice diff OLD NEW [OPTION ...]\n\n"
 
 typedef struct diff {
 	cop_saved_file old, new;
-	const char *only; /* NULL: all models */
+	const char *only;  /* NULL: all models */
+	const char *state; /* folder; NULL: files are compared */
+	double from, to;   /* of state; NaN: not given */
 	uint64_t top;
 	bool wants_json;
 	cop_model_page_given given[COP_MODEL_PAGE_GIVEN];
@@ -164,16 +176,48 @@ static cop_err compare(diff *d, const cop_diff_pair *pair, cop_diag *diag)
 	return err;
 }
 
-/* The older file's model of that name. COP_ENOTFOUND: it has none. */
-static cop_err find_old(const diff *d, const char *wanted, const void **data, size_t *length, cop_diag *diag)
+/* The older file's model of that name. COP_ENOTFOUND: it has none, but perhaps one in another life, *other. */
+static cop_err find_old(
+        const diff *d, const char *wanted, const void **data, size_t *length, char *other, cop_diag *diag)
 {
 	char name[COP_SAVED_FILE_NAME];
+	const size_t base = strcspn(wanted, "#");
 	size_t at = 0;
 	cop_err err;
-	while ((err = cop_saved_file_next(&d->old, &at, name, data, length, diag)) == COP_OK)
+	other[0] = '\0';
+	while ((err = cop_saved_file_next(&d->old, &at, name, data, length, diag)) == COP_OK) {
 		if (strcmp(name, wanted) == 0)
 			return COP_OK;
+		if (strcspn(name, "#") == base && strncmp(name, wanted, base) == 0)
+			memcpy(other, name, sizeof name);
+	}
 	return err == COP_EEND ? COP_ENOTFOUND : err;
+}
+
+static unsigned long life_of(const char *stored)
+{
+	const char *mark = strchr(stored, '#');
+	return mark == NULL ? 0 : strtoul(mark + 1, NULL, 10);
+}
+
+/* The models are not one that went on: nothing of what the older one had learned is in the newer one. */
+static void put_begun_anew(diff *d, const char *old, const char *new)
+{
+	const int base = (int)strcspn(new, "#");
+	if (d->json == NULL) {
+		cop_tree_phrases_put(&d->out,
+		        "model %.*s\n  was begun anew in between (life %lu -> %lu): what it had learned is left "
+		        "behind\n",
+		        base, new, life_of(old), life_of(new));
+		return;
+	}
+	cop_json_begin_object(d->json);
+	cop_json_put_text_length(d->json, "model", new, (size_t)base);
+	cop_json_put_object(d->json, "begun_anew");
+	cop_json_put_unsigned(d->json, "old", life_of(old));
+	cop_json_put_unsigned(d->json, "new", life_of(new));
+	cop_json_end_object(d->json);
+	cop_json_end_object(d->json);
 }
 
 /* With as many arms and features as the newer one has: some may have been added since. */
@@ -195,36 +239,38 @@ static cop_err open_old(
 	return err == COP_OK ? cop_model_load(*out, data, length, diag) : err;
 }
 
-static cop_err compare_model(diff *d, const char *name, const void *data, size_t length, cop_diag *diag)
+typedef struct found {
+	const char *name; /* the newer one's */
+	const void *old, *new;
+	size_t old_length, new_length;
+} found;
+
+static void put_head(diff *d, const char *name)
+{
+	const size_t base = strcspn(name, "#");
+	if (d->json != NULL) {
+		cop_json_begin_object(d->json);
+		cop_json_put_text_length(d->json, "model", name, base);
+	} else {
+		cop_tree_phrases_put(&d->out, "model %.*s\n", (int)base, name);
+	}
+}
+
+static cop_err compare_found(diff *d, const found *f, cop_diag *diag)
 {
 	cop_diff_pair pair = { .top = (size_t)d->top };
 	cop_model_page_names names = { .given = d->given };
-	const void *old;
-	size_t old_length;
-	cop_err err = find_old(d, name, &old, &old_length, diag);
-	if (err == COP_ENOTFOUND && d->only == NULL) {
-		if (d->json == NULL)
-			cop_tree_phrases_put(&d->out, "model %s\n  is new\n", name);
-		return COP_OK;
-	}
-	if (err == COP_ENOTFOUND)
-		cop_diag_of(diag, d->old.path, "no model '%s' in it", name);
-	if (err == COP_OK)
-		err = cop_model_open(data, length, &pair.new, diag);
+	cop_err err = cop_model_open(f->new, f->new_length, &pair.new, diag);
 	const cop_learner_settings *settings = err == COP_OK ? &cop_model_get_settings(pair.new)->learner : NULL;
 	if (err == COP_OK)
-		err = cop_model_page_names_read(&names, settings, data, length, diag);
+		err = cop_model_page_names_read(&names, settings, f->new, f->new_length, diag);
 	if (err == COP_OK)
 		err = cop_model_page_names_check(&names, settings, diag);
 	pair.name = &names;
-	if (err == COP_OK && d->json != NULL) {
-		cop_json_begin_object(d->json);
-		cop_json_put_text(d->json, "model", name);
-	} else if (err == COP_OK) {
-		cop_tree_phrases_put(&d->out, "model %s\n", name);
-	}
 	if (err == COP_OK)
-		err = open_old(d, old, old_length, pair.new, &pair.old, diag);
+		put_head(d, f->name);
+	if (err == COP_OK)
+		err = open_old(d, f->old, f->old_length, pair.new, &pair.old, diag);
 	if (err == COP_OK)
 		err = compare(d, &pair, diag);
 	if (err == COP_OK && d->json != NULL)
@@ -235,17 +281,37 @@ static cop_err compare_model(diff *d, const char *name, const void *data, size_t
 	return err;
 }
 
+static cop_err compare_model(diff *d, found *f, cop_diag *diag)
+{
+	char other[COP_SAVED_FILE_NAME];
+	cop_err err = find_old(d, f->name, &f->old, &f->old_length, other, diag);
+	if (err == COP_OK)
+		return compare_found(d, f, diag);
+	if (err == COP_ENOTFOUND && other[0] != '\0') {
+		put_begun_anew(d, other, f->name);
+		return COP_OK;
+	}
+	if (err == COP_ENOTFOUND && d->only == NULL) {
+		if (d->json == NULL)
+			cop_tree_phrases_put(&d->out, "model %.*s\n  is new\n", (int)strcspn(f->name, "#"), f->name);
+		return COP_OK;
+	}
+	if (err == COP_ENOTFOUND)
+		cop_diag_of(diag, d->old.path, "no model '%s' in it", f->name);
+	return err;
+}
+
 static cop_err compare_all(diff *d, cop_diag *diag)
 {
 	char name[COP_SAVED_FILE_NAME];
-	const void *data;
-	size_t length, at = 0;
+	found f = { .name = name };
+	size_t at = 0;
 	cop_err err;
-	while ((err = cop_saved_file_next(&d->new, &at, name, &data, &length, diag)) == COP_OK) {
-		if (d->only != NULL && strcmp(d->only, name) != 0)
+	while ((err = cop_saved_file_next(&d->new, &at, name, &f.new, &f.new_length, diag)) == COP_OK) {
+		if (!cop_whatif_state_is(name, d->only))
 			continue;
 		d->shown++;
-		err = compare_model(d, name, data, length, diag);
+		err = compare_model(d, &f, diag);
 		if (err != COP_OK)
 			return err;
 	}
@@ -257,12 +323,46 @@ static cop_err compare_all(diff *d, cop_diag *diag)
 	return err == COP_EEND ? COP_OK : err;
 }
 
+static cop_err open_files(diff *d, cop_diag *diag)
+{
+	cop_err err = cop_saved_file_open(&d->old, diag);
+	return err == COP_OK ? cop_saved_file_open(&d->new, diag) : err;
+}
+
+/* The model as it was at a time, as a checkpoint of it alone: its name tells its life. */
+static cop_err open_time(const diff *d, double time, cop_saved_file *out, cop_diag *diag)
+{
+	char name[COP_SAVED_FILE_NAME];
+	cop_bytes file;
+	cop_bytes_init(&file);
+	out->path = d->state;
+	out->checkpoint = true;
+	cop_err err = cop_whatif_state_at(d->state, d->only, time, &file, name, diag);
+	size_t all = cop_section_file_begin(&out->bytes);
+	size_t section = cop_section_file_begin_section(&out->bytes, COP_STATE_DIR_MODEL, 1);
+	cop_bytes_put_text(&out->bytes, name);
+	cop_bytes_put(&out->bytes, file.data, file.length);
+	cop_section_file_end_section(&out->bytes, section);
+	cop_section_file_end(&out->bytes, all);
+	cop_bytes_fini(&file);
+	if (err == COP_OK)
+		err = out->bytes.err;
+	return err == COP_OK ? cop_section_file_open(&out->file, out->bytes.data, out->bytes.length, d->state, diag)
+	                     : err;
+}
+
+static cop_err open_times(diff *d, cop_diag *diag)
+{
+	cop_bytes_init(&d->old.bytes);
+	cop_bytes_init(&d->new.bytes);
+	cop_err err = open_time(d, d->from, &d->old, diag);
+	return err == COP_OK ? open_time(d, d->to, &d->new, diag) : err;
+}
+
 static cop_err run(diff *d, cop_diag *diag)
 {
 	cop_bytes_init(&d->out);
-	cop_err err = cop_saved_file_open(&d->old, diag);
-	if (err == COP_OK)
-		err = cop_saved_file_open(&d->new, diag);
+	cop_err err = d->state != NULL ? open_times(d, diag) : open_files(d, diag);
 	for (size_t i = 0; i < COP_MODEL_PAGE_GIVEN && err == COP_OK; i++)
 		err = cop_model_page_names_given_read(&d->given[i], diag);
 	if (err == COP_OK)
@@ -293,6 +393,8 @@ static cop_err run(diff *d, cop_diag *diag)
 
 static const cop_option rows[] = {
 	{ "model", COP_OPTION_TEXT, OF(only) },
+	{ "from", COP_OPTION_TIME, OF(from) },
+	{ "to", COP_OPTION_TIME, OF(to) },
 	{ "top", COP_OPTION_WHOLE, OF(top), 1, MOST_TOP },
 	{ "names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_FEATURES].file) },
 	{ "candidate-names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_CANDIDATES].file) },
@@ -303,15 +405,24 @@ static const cop_option rows[] = {
 
 int cop_command_diff(int argc, char **argv)
 {
-	diff d = { .top = USUAL_TOP };
+	diff d = { .top = USUAL_TOP, .from = (double)NAN, .to = (double)INFINITY };
 	const cop_options options = { NAME, usage_text, .sets = { { rows, &d, NULL } } };
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;
-	if (optind + 2 != argc)
-		return cop_command_misused(NAME, "expected OLD and NEW (coppice diff --help)");
+	const bool times = !isnan(d.from);
+	if (optind + (times ? 1 : 2) != argc)
+		return cop_command_misused(NAME, times ? "--from: expected STATE alone (coppice diff --help)"
+		                                       : "expected OLD and NEW (coppice diff --help)");
+	if (times && d.only == NULL)
+		return cop_command_misused(NAME, "--from: expected --model NAME");
+	if (!times && isfinite(d.to))
+		return cop_command_misused(NAME, "--to: expected --from TIME");
+	if (times && d.to < d.from)
+		return cop_command_misused(NAME, "--to: expected a time after --from");
+	d.state = times ? argv[optind] : NULL;
 	d.old.path = argv[optind];
-	d.new.path = argv[optind + 1];
+	d.new.path = argv[argc - 1];
 	cop_diag diag = { 0 };
 	cop_err err = run(&d, &diag);
 	return cop_command_end(NAME, err, d.json, &diag);

@@ -4,23 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
-#include "base/number.h"
 #include "online/model_options.h"
 #include "online/model_page_names.h"
-#include "store/checkpoint_file.h"
-#include "store/state_dir.h"
-#include "store/state_mark.h"
 #include "tools/common/command.h"
 #include "tools/common/options.h"
-#include "tools/common/saved_file.h"
 #include "whatif_answer.h"
 #include "whatif_run.h"
+#include "whatif_state.h"
 
-#define NAME      "whatif"
-#define MOST_PATH 4096
+#define NAME "whatif"
 
 static const char usage_text[] = "usage: coppice whatif STATE [OPTION ...] [SETTING=VALUE ...]\n\n"
                                  "Learns a span of a daemon's journal (in its state folder STATE) once as a model\n"
@@ -28,7 +22,9 @@ static const char usage_text[] = "usage: coppice whatif STATE [OPTION ...] [SETT
                                  "propensities what the second policy would have cost, with an interval, and which\n"
                                  "decisions would have changed. A SETTING is an option of a model's section of the\n"
                                  "configuration (policy=squarecb, gamma=50, learner=dgt ...).\n\n"
-                                 "  --model NAME    which model (default: the only one)\n"
+                                 "  --model NAME    which model (default: the only one); NAME#1 is its life after\n"
+                                 "                  it was begun anew once, NAME#0 its first, if a checkpoint\n"
+                                 "                  still has it\n"
                                  "  --from TIME     decisions from this time on: Unix seconds, or a time in UTC\n"
                                  "                  like 2026-11-27T10:52:01Z (default: all of the journal)\n"
                                  "  --to TIME       and until this one (default: its end)\n"
@@ -59,12 +55,7 @@ typedef struct whatif {
 	cop_bytes saved;
 	cop_whatif_changed lines;
 	cop_model_page_given given[COP_MODEL_PAGE_GIVEN];
-	cop_bytes checkpoint;
-	cop_section_file file;
-	char name[COP_SAVED_FILE_NAME]; /* in the state folder */
-	const void *data;               /* of the model's section */
-	size_t length;
-	char journal[MOST_PATH];
+	cop_whatif_state is;
 	uint8_t *left_out;
 	cop_whatif_question question;
 	cop_whatif_figures figures;
@@ -73,78 +64,17 @@ typedef struct whatif {
 
 /* ---- the model ---- */
 
-/* Whether it is called so, in whatever life. */
-static bool is_model(const char *stored, const char *name)
-{
-	size_t length = strcspn(stored, "#");
-	return name == NULL || (strlen(name) == length && strncmp(stored, name, length) == 0) ||
-	       strcmp(stored, name) == 0;
-}
-
-static cop_err find_model(whatif *w, cop_diag *diag)
-{
-	cop_model_section section;
-	size_t count = 0;
-	for (size_t at = 0; cop_section_file_next(&w->file, &at, &section);) {
-		char stored[COP_SAVED_FILE_NAME];
-		cop_cursor cursor;
-		if (!cop_saved_file_names(&section, stored) || !is_model(stored, w->model))
-			continue;
-		cop_cursor_init(&cursor, section.data, section.length);
-		cop_cursor_text(&cursor, w->name, sizeof w->name);
-		w->length = cop_cursor_left(&cursor);
-		w->data = cop_cursor_take(&cursor, w->length);
-		count++;
-	}
-	if (count == 1)
-		return COP_OK;
-	if (count == 0)
-		cop_diag_of(diag, w->state, "no model '%s' in its newest checkpoint", w->model == NULL ? "" : w->model);
-	else
-		cop_diag_of(diag, w->state, "%zu models in its newest checkpoint; expected --model NAME", count);
-	return COP_ENOTFOUND;
-}
-
-/* The newest file could not be used: an older one's settings may not be the model's. */
-static void note_skipped(void *context, uint64_t sequence, const cop_diag *why)
-{
-	cop_diag *first = context;
-	(void)sequence;
-	if (first->message[0] == '\0')
-		*first = *why;
-}
-
 static cop_err open_state(whatif *w, cop_diag *diag)
 {
-	uint64_t sequence;
-	cop_diag why = { 0 }, skipped = { 0 };
-	const cop_checkpoint_listener listener = { note_skipped, &skipped };
-	(void)snprintf(w->journal, sizeof w->journal, "%s/" COP_STATE_DIR_JOURNAL, w->state);
-	cop_err err =
-	        cop_checkpoint_newest(w->state, COP_STATE_DIR_CHECKPOINT, &w->checkpoint, &sequence, &listener, &why);
-	if (skipped.message[0] != '\0') {
-		*diag = skipped;
-		return COP_EIO;
-	}
-	if (err == COP_ENOTFOUND)
-		cop_diag_of(diag, w->state, "no checkpoint in it; expected a daemon's state folder");
-	else if (err != COP_OK)
-		*diag = why;
-	if (err == COP_OK)
-		err = cop_section_file_open(&w->file, w->checkpoint.data, w->checkpoint.length, w->state, diag);
-	if (err == COP_OK)
-		err = find_model(w, diag);
-	cop_state_mark mark = { 0 };
-	if (err == COP_OK)
-		(void)!cop_state_mark_read(&w->file, &mark); /* none: it stands nowhere */
-	w->question.next = mark.journal_next;
-	if (err == COP_OK)
-		err = cop_model_peek(w->data, w->length, &w->question.was, diag);
+	const cop_whatif_state *s = &w->is;
+	cop_err err = cop_whatif_state_open(w->state, w->model, &w->is, diag);
 	w->question.state = w->state;
-	w->question.journal = w->journal;
-	w->question.model = w->name;
-	w->question.data = w->data;
-	w->question.length = w->length;
+	w->question.journal = s->journal;
+	w->question.model = s->name;
+	w->question.was = s->was;
+	w->question.data = s->data;
+	w->question.length = s->length;
+	w->question.next = s->next;
 	return err;
 }
 
@@ -190,7 +120,7 @@ static cop_err read_without(whatif *w, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_model_page_names_given_read(&w->given[COP_MODEL_PAGE_FEATURES], diag);
 	if (err == COP_OK)
-		err = cop_model_page_names_read(&names, l, w->data, w->length, diag);
+		err = cop_model_page_names_read(&names, l, w->is.data, w->is.length, diag);
 	if (err == COP_OK)
 		err = cop_model_page_names_check(&names, l, diag);
 	for (char *at = list; err == COP_OK && at != NULL;) {
@@ -230,7 +160,8 @@ static cop_err answer_it(whatif *w, cop_diag *diag)
 {
 	cop_err err = run(w, diag);
 	if (err == COP_OK && w->figures.events == 0) {
-		cop_diag_of(diag, w->journal, "no decision of model \"%s\" whose loss is known in that span", w->name);
+		cop_diag_of(diag, w->is.journal, "no decision of model \"%s\" whose loss is known in that span",
+		        w->is.name);
 		err = COP_ENOTFOUND;
 	}
 	if (err == COP_OK && w->save != NULL)
@@ -239,32 +170,18 @@ static cop_err answer_it(whatif *w, cop_diag *diag)
 		err = cop_command_json_begin(w->wants_json, &w->json);
 	if (err != COP_OK)
 		return err;
-	cop_whatif_answer(w->name, &w->figures, w->level, w->json);
+	cop_whatif_answer(w->is.name, &w->figures, w->level, w->json);
 	return COP_OK;
 }
 
 /* ---- arguments ---- */
 
-static bool read_time(void *settings, const cop_option *row, char *text)
-{
-	double *out = (double *)(void *)((char *)settings + row->offset);
-	struct tm utc = { 0 };
-	if (cop_number_parse(text, strlen(text), out) == COP_OK && isfinite(*out))
-		return true;
-	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
-	if (end == NULL || (*end != '\0' && strcmp(end, "Z") != 0))
-		return cop_command_complain(NAME,
-		        "--%s: '%s' given, expected unix seconds or a time like 2026-11-27T10:52:01Z", row->name, text);
-	*out = (double)timegm(&utc);
-	return true;
-}
-
 #define OF(member) COP_OPTION_OF(whatif, member)
 
 static const cop_option rows[] = {
 	{ "model", COP_OPTION_TEXT, OF(model) },
-	{ "from", COP_OPTION_CALL, OF(from), .read = read_time },
-	{ "to", COP_OPTION_CALL, OF(to), .read = read_time },
+	{ "from", COP_OPTION_TIME, OF(from) },
+	{ "to", COP_OPTION_TIME, OF(to) },
 	{ "window", COP_OPTION_NUMBER, OF(changes.window), .low = 1e-6, .high = 1e9 },
 	{ "without", COP_OPTION_TEXT, OF(without) },
 	{ "names", COP_OPTION_TEXT, OF(given[COP_MODEL_PAGE_FEATURES].file) },
@@ -287,14 +204,13 @@ int cop_command_whatif(int argc, char **argv)
 	if (optind == argc)
 		return cop_command_misused(NAME, "expected STATE (coppice whatif --help)");
 	w.state = argv[optind++];
-	cop_bytes_init(&w.checkpoint);
 	cop_bytes_init(&w.saved);
 	cop_err err = open_state(&w, &diag);
 	cop_model_settings would;
 	w.changes.count = (size_t)(argc - optind);
 	w.changes.words = argv + optind;
 	if (err == COP_OK && !cop_whatif_settings_change(&w.changes, &w.question.was, &would)) {
-		cop_bytes_fini(&w.checkpoint);
+		cop_whatif_state_close(&w.is);
 		return COP_EXIT_USAGE;
 	}
 	w.question.changes = &w.changes;
@@ -313,6 +229,6 @@ int cop_command_whatif(int argc, char **argv)
 	cop_whatif_run_fini(&w.figures);
 	cop_mem_free(w.left_out);
 	cop_bytes_fini(&w.saved);
-	cop_bytes_fini(&w.checkpoint);
+	cop_whatif_state_close(&w.is);
 	return cop_command_end(NAME, err, w.json, &diag);
 }
