@@ -1,5 +1,5 @@
-/* A body is read into texts in the configuration file's words, which go over those that there are; what that comes to is
- * found out by reading file and changes together, as a start would, and judged by what differs then. */
+/* A body is read into texts in the configuration file's words, which go over those that there are; what that comes to
+ * is found out by reading file and changes together, as a start would, and judged by what differs then. */
 #include "daemon/change_order.h"
 
 #include <stdio.h>

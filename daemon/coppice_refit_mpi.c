@@ -1,5 +1,6 @@
-/* coppice-refit-mpi: what coppice-refit does, by all processes of mpirun: the first reads the journal, judges and writes, and
- * the others fit trees' nodes with it (train/lend.h), so that they need no state folder. A process that fails ends all. */
+/* coppice-refit-mpi: what coppice-refit does, by all processes of mpirun: the first reads the journal, judges and
+ * writes, and the others fit trees' nodes with it (train/lend.h), so that they need no state folder. A process that
+ * fails ends all. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

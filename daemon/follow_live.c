@@ -1,5 +1,6 @@
-/* As an order `model` does it, but at once, for whoever follows answers nobody meanwhile: file and changes are read together,
- * what is to come is made, the changes are written to the state folder behind a synced journal, and take effect. */
+/* As an order `model` does it, but at once, for whoever follows answers nobody meanwhile: file and changes are read
+ * together, what is to come is made, the changes are written to the state folder behind a synced journal, and take
+ * effect. */
 #include "daemon/follow_live.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The configuration that models are learned again by is read from the file, as a start would read it, and must be the one
- * that is served: what the journal records of it, and of what it names, is only that. */
+/* The configuration that models are learned again by is read from the file, as a start would read it, and must be the
+ * one that is served: what the journal records of it, and of what it names, is only that. */
 #include "daemon/forget_server.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* Handing over: what changes models is refused, windows stand still, and when a follower has every record the order is
- * answered; the process ends once that answer is on its way. Where no follower gets there in time, this instance goes on. */
+ * answered; the process ends once that answer is on its way. Where no follower gets there in time, this instance goes
+ * on. */
 #include "daemon/lead.h"
 
 #include <inttypes.h>

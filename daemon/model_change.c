@@ -1,9 +1,10 @@
-/* An order is put into a copy of the live changes, and file and copy are read together, as a start would. Only when that is
- * right, all it changes is this model, and what is to come has been made, the copy is written to the state folder; then,
- * between two events, it takes effect. From the writing to the taking effect a kill leaves the new configuration with a
- * state and records of the old one, which a start brings to the new one (model_table.h). Of a model that is removed or begun
- * anew a start would pass those records over: so there are none, for it is served no longer from the order on, and a
- * checkpoint of what it is then comes before the writing. A reload goes the same way, but that it writes nothing. */
+/* An order is put into a copy of the live changes, and file and copy are read together, as a start would. Only when
+ * that is right, all it changes is this model, and what is to come has been made, the copy is written to the state
+ * folder; then, between two events, it takes effect. From the writing to the taking effect a kill leaves the new
+ * configuration with a state and records of the old one, which a start brings to the new one (model_table.h). Of a
+ * model that is removed or begun anew a start would pass those records over: so there are none, for it is served no
+ * longer from the order on, and a checkpoint of what it is then comes before the writing. A reload goes the same way,
+ * but that it writes nothing. */
 #include "daemon/model_change.h"
 
 #include <stdio.h>

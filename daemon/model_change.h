@@ -1,23 +1,24 @@
-/* daemon/model_change.h: changes that take effect while the daemon serves: the verb `model`, one model added, removed, changed
- * or begun anew, and a reload of the configuration.
+/* daemon/model_change.h: changes that take effect while the daemon serves: the verb `model`, one model added, removed,
+ * changed or begun anew, and a reload of the configuration.
  *
- * One change at a time. It is made by a thread beside the loop: the memory of a model that comes or grows, what one that is
- * removed is parked as, and the file in the state folder; between two later events it takes effect, and is answered. What is
- * served until then is as before, but that a model which is removed or begun anew is not served any more. All calls by the
- * loop's thread. */
+ * One change at a time. It is made by a thread beside the loop: the memory of a model that comes or grows, what one
+ * that is removed is parked as, and the file in the state folder; between two later events it takes effect, and is
+ * answered. What is served until then is as before, but that a model which is removed or begun anew is not served any
+ * more. All calls by the loop's thread. */
 #ifndef COP_DAEMON_MODEL_CHANGE_H
 #define COP_DAEMON_MODEL_CHANGE_H
 
 #include "daemon/server.h"
 #include "wire/wire_keys.h"
 
-/* name: of the model, length bytes. body: `{do: add | set | unset | reset | remove, options?: {OPTION: value | [value ...]},
- * fresh?: bool, seq?}`. *later: cop_request_answer is called when it is done, with what a reload replies. What takes a
- * restart is refused, and nothing changed after an error: COP_EINVAL, COP_EFORMAT, COP_EIO, COP_ENOMEM, with *fault. */
+/* name: of the model, length bytes. body: `{do: add | set | unset | reset | remove, options?: {OPTION: value | [value
+ * ...]}, fresh?: bool, seq?}`. *later: cop_request_answer is called when it is done, with what a reload replies. What
+ * takes a restart is refused, and nothing changed after an error: COP_EINVAL, COP_EFORMAT, COP_EIO, COP_ENOMEM, with
+ * *fault. */
 COP_CHECK cop_err cop_model_change_order(cop_server *server, const char *name, size_t name_length, const void *body,
         size_t length, bool *later, cop_wire_fault *fault);
-/* As cop_reload (daemon/reload.h), or *later where models come, go or grow; seq: NULL is nobody's, who gets no answer. None
- * is under way. */
+/* As cop_reload (daemon/reload.h), or *later where models come, go or grow; seq: NULL is nobody's, who gets no answer.
+ * None is under way. */
 COP_CHECK cop_err cop_model_change_reload(
         cop_server *server, const cop_wire_seq *seq, bool *later, cop_bytes *out, cop_wire_fault *fault);
 
@@ -27,7 +28,8 @@ COP_CHECK cop_err cop_model_change_check(const cop_server *server, const char *v
 void cop_model_change_turn(cop_server *server);
 /* The same, after waiting for it. */
 void cop_model_change_finish(cop_server *server);
-/* Whether one is under way during which nobody is to be forgotten: of whom a model that leaves, or comes back, would know. */
+/* Whether one is under way during which nobody is to be forgotten: of whom a model that leaves, or comes back, would
+ * know. */
 bool cop_model_change_holds(const cop_server *server);
 /* One under way comes to nothing, unanswered; waits for the thread. */
 void cop_model_change_drop(cop_server *server);

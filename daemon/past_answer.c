@@ -1,6 +1,6 @@
-/* Whatever is printed is printed at the end and at once, so that an answer is whole or none. A decision whose model is no
- * longer known as it was then is answered by what its record holds. A test may hold an answer back: while the file is
- * there that the environment variable COPPICED_TEST_PAST names. */
+/* Whatever is printed is printed at the end and at once, so that an answer is whole or none. A decision whose model is
+ * no longer known as it was then is answered by what its record holds. A test may hold an answer back: while the file
+ * is there that the environment variable COPPICED_TEST_PAST names. */
 #include "daemon/past_answer.h"
 
 #include <errno.h>

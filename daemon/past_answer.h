@@ -11,7 +11,8 @@
 int cop_past_answer_explain(cop_config *config, const cop_past_question *question);
 
 /* `verb` (`decision` or `decisions`) for a model, its body from standard input; on behalf of the process `parent`, with
- * which this one ends. Writes the reply's body, or with another exit status than 0 what is wrong. config: kept, and set to keep explanations. */
+ * which this one ends. Writes the reply's body, or with another exit status than 0 what is wrong. config: kept, and set
+ * to keep explanations. */
 int cop_past_answer_aside(cop_config *config, int parent, const char *verb, const char *model);
 
 #endif

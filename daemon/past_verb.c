@@ -1,5 +1,5 @@
-/* The table of what waits is walked for the youngest WALKED only, which is a fraction of a millisecond; one that is older is
- * found by its whole id, and by the journal. */
+/* The table of what waits is walked for the youngest WALKED only, which is a fraction of a millisecond; one that is
+ * older is found by its whole id, and by the journal. */
 #include "daemon/past_verb.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* daemon/past_verb.h: the verbs `decision` and `decisions`: a decision explained, whether it waits or not, and decisions
- * found by how their ids begin. What waits is answered at once; what does not is looked for beside the loop
+/* daemon/past_verb.h: the verbs `decision` and `decisions`: a decision explained, whether it waits or not, and
+ * decisions found by how their ids begin. What waits is answered at once; what does not is looked for beside the loop
  * (daemon/report/past_desk.h), and until that is found the reply is `{state: "looking"}`. The loop's thread. */
 #ifndef COP_DAEMON_PAST_VERB_H
 #define COP_DAEMON_PAST_VERB_H

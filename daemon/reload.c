@@ -154,7 +154,8 @@ cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_confi
         cop_model_exchange *exchange, cop_diag *diag)
 {
 	*exchange = (cop_model_exchange){ 0 };
-	/* What a removed model has learned must be in a checkpoint: a start passes over records of models that are not there. */
+	/* What a removed model has learned must be in a checkpoint: a start passes over records of models that are not
+	 * there. */
 	cop_err err = any_of(changes, COP_CHANGE_REMOVES) ? cop_durability_checkpoint(&server->durable, diag) : COP_OK;
 	if (err == COP_OK)
 		err = cop_model_exchange_begin(exchange, &server->durable.models, next, changes);
@@ -192,8 +193,8 @@ cop_err cop_reload_apply(
 	cop_refits_announce(&server->refits);
 	cop_log_set_level(server->log, server->config->log_level);
 	double now = cop_clock_monotonic(), due = now + 1e-6 * (double)server->config->checkpoint_every;
-	/* Further arms come again with the record: their model's state, which may be large, waits for the next one. What was
-	 * removed is in the last one. */
+	/* Further arms come again with the record: their model's state, which may be large, waits for the next one.
+	 * What was removed is in the last one. */
 	server->durable.next_checkpoint = added ? now : fmin(server->durable.next_checkpoint, due);
 	for (size_t i = 0; i < changes->count; i++)
 		cop_log_line(server->log,

@@ -152,10 +152,10 @@ void coppice_model_free(coppice_model *model);
 /* Of the last call for the model that failed: what was wrong and what was expected; "" before. */
 const char *coppice_model_message(const coppice_model *model);
 
-/* Changes options of a living model, written as above: epsilon, epsilon_decay, epsilon_floor, gamma,
- * explore_first, optimism, least_propensity, share_min, share_max, reward_window, default_loss, reward, pending_max, pending_bytes,
- * explain_keep. Options that are not there stay. COPPICE_EFORMAT, COPPICE_EINVAL (another option, too), COPPICE_ENOMEM.
- */
+/* Changes options of a living model, written as above: epsilon, epsilon_decay, epsilon_floor, gamma, explore_first,
+ * optimism, least_propensity, share_min, share_max, reward_window, default_loss, reward, pending_max, pending_bytes,
+ * explain_keep. Options that are not there stay. COPPICE_EFORMAT, COPPICE_EINVAL (another option, too),
+ * COPPICE_ENOMEM. */
 coppice_err coppice_model_adjust(coppice_model *model, const char *settings);
 
 /* What the features of a model with features > 0 are called, all of them in order (`features` texts, no two alike):

@@ -20,8 +20,8 @@
  * Results. Every function that may fail returns a coppice_client_err; then its other results are undefined, and
  * *message (NULL: not wanted) has the reason, "CODE: ..." for an error of the daemon's.
  *
- * Names, ids, rows, results and messages are those of coppice.h, of which this header needs the types alone. Ownership and
- * compatibility are as stated there, for the soname libcoppice-client.so.1.
+ * Names, ids, rows, results and messages are those of coppice.h, of which this header needs the types alone. Ownership
+ * and compatibility are as stated there, for the soname libcoppice-client.so.1.
  *
  * Threads. A client may be used by any number of threads at once; it has one of its own. A publisher or subscriber by
  * one thread at a time. */
@@ -134,8 +134,8 @@ coppice_client_err coppice_client_feedback_named(coppice_client *client, const c
 coppice_client_err coppice_client_activate(
         coppice_client *client, const char *model, coppice_id id, coppice_result *result, coppice_message *message);
 
-/* State and counters as JSON, of the model or with "" of all; and why a waiting decision was made. Caller frees the text
- * with coppice_client_free_text. */
+/* State and counters as JSON, of the model or with "" of all; and why a waiting decision was made. Caller frees the
+ * text with coppice_client_free_text. */
 coppice_client_err coppice_client_status(
         coppice_client *client, const char *model, char **json, coppice_message *message);
 coppice_client_err coppice_client_explain(
@@ -167,8 +167,8 @@ typedef enum coppice_stream { COPPICE_CONTEXTS = 0, COPPICE_FEEDBACK = 1 } coppi
 
 /* Connects to the daemon's contexts_bind or feedback_bind, and waits until the daemon has subscribed, so that the first
  * message arrives. source: a name that no other process uses on the stream; with it and a counter in each message the
- * daemon counts what is lost. options: endpoint, keys and timeout count. Caller frees. COPPICE_CLIENT_ETIMEOUT: there is
- * no daemon. Other errors as of coppice_client_new. */
+ * daemon counts what is lost. options: endpoint, keys and timeout count. Caller frees. COPPICE_CLIENT_ETIMEOUT: there
+ * is no daemon. Other errors as of coppice_client_new. */
 coppice_client_err coppice_publisher_new(const coppice_client_options *options, coppice_stream stream,
         const char *source, coppice_publisher **out, coppice_message *message);
 /* Waits up to 2 seconds for what is still on its way. */
@@ -188,7 +188,8 @@ typedef struct coppice_subscriber coppice_subscriber;
 coppice_client_err coppice_subscriber_new(
         const coppice_client_options *options, const char *model, coppice_subscriber **out, coppice_message *message);
 void coppice_subscriber_free(coppice_subscriber *subscriber);
-/* The next action, with its id, whose bytes stay until the next call. COPPICE_CLIENT_ETIMEOUT: none within `seconds`. */
+/* The next action, with its id, whose bytes stay until the next call. COPPICE_CLIENT_ETIMEOUT: none within `seconds`.
+ */
 coppice_client_err coppice_subscriber_next(
         coppice_subscriber *subscriber, double seconds, coppice_id *id, coppice_action *out, coppice_message *message);
 

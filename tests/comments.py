@@ -9,6 +9,7 @@
 - A source of lib, daemon and tools opens with its invariant, algorithm or rule; a header opens with what it is.
 - A function that a header declares is named cop_<stem of the header>_..., unless the header ends in _private.h;
   static functions may also have names without cop_.
+- No line of a source is longer than 120 columns, with tabs of eight.
 
 tests/comments.allowed holds what broke a rule when the rule came, one line each. An entry that breaks nothing any
 more is a finding too, so entries are only ever taken away.
@@ -24,6 +25,7 @@ CODE_FOLDERS = ("lib", "daemon", "tools", "tests", "include")
 OPENED_FOLDERS = ("lib", "daemon", "tools")
 SKIPPED = {".git", "__pycache__", ".pytest_cache", "node_modules"}
 ALLOWED = "tests/comments.allowed"
+WIDTH = 120
 MIN_WORDS = 8  # of an opening; a file's name alone has fewer
 
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
@@ -195,6 +197,13 @@ def header_line(header, name):
     return header.count("\n", 0, match.start()) + 1 if match else 1
 
 
+def check_width(tree, path):
+    """Lines of a source, with tabs of eight columns."""
+    for number, line in enumerate(tree.texts[path].split("\n"), 1):
+        if len(line.expandtabs(8)) > WIDTH:
+            yield number, f"is longer than {WIDTH} columns"
+
+
 def check_prefix(tree, path):
     if path.split("/")[0] not in OPENED_FOLDERS or not path.endswith(".h") or path.endswith("_private.h"):
         return
@@ -232,6 +241,8 @@ def check(root):
             judge(("names", path, message.split()[1].rstrip(",")), (path, line, message))
         for line, message in check_opening(tree, path):
             judge(("opening", path), (path, line, message))
+        for line, message in check_width(tree, path):
+            judge(("width", path), (path, line, message))
         for line, name, message in check_prefix(tree, path):
             judge(("prefix", path, name), (path, line, message))
     for entry, line in allowed.items():
@@ -273,6 +284,7 @@ CASES = [
     ({"lib/base/a.h": HEADER + "static inline int cop_two(void)\n{\n\treturn 2;\n}\n"}, ("lib/base/a.h", 2, "cop_two")),
     ({"lib/base/a.h": HEADER + "int twice(int x);\n"}, ("lib/base/a.h", 2, "twice")),
     ({"lib/base/a.h": HEADER + "typedef int (*cop_b)(int x);\nstruct c {\n\tint (*get)(void);\n};\n"}, None),
+    ({"lib/base/a.h": HEADER + "/*" + " x" * 57 + " */\n\t/*" + " x" * 54 + " */\n"}, ("lib/base/a.h", 3, "longer")),
     ({"lib/base/a_private.h": HEADER + "int cop_b_get(void);\n"}, None),
     ({"lib/base/a.h": HEADER + "int cop_b_get(void);\n", ALLOWED: "prefix lib/base/a.h cop_b_get\n"}, None),
     ({"lib/base/a.h": HEADER, ALLOWED: "prefix lib/base/a.h cop_b_get\n"}, (ALLOWED, 1, "take the line away")),

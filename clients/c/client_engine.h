@@ -47,7 +47,8 @@ typedef struct cop_client_answer {
 	cop_bytes body; /* caller finishes */
 } cop_client_answer;
 
-/* Until it has its answer; frees the call. COP_EEND: none came in time. COP_EFORMAT: what came is no answer. COP_ENOMEM. */
+/* Until it has its answer; frees the call. COP_EEND: none came in time. COP_EFORMAT: what came is no answer.
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_client_engine_wait(cop_client_engine *engine, cop_client_call *call, cop_client_answer *out);
 
 /* Counted since it was opened. */

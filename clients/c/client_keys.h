@@ -10,8 +10,8 @@ typedef struct cop_client_keys {
 	const char *server; /* the daemon's public key */
 } cop_client_keys;
 
-/* The socket's next connection is encrypted, if there are keys. COP_EIO, COP_EFORMAT: a file; *diag names it. COP_EINVAL:
- * libzmq has no CURVE. */
+/* The socket's next connection is encrypted, if there are keys. COP_EIO, COP_EFORMAT: a file; *diag names it.
+ * COP_EINVAL: libzmq has no CURVE. */
 COP_CHECK cop_err cop_client_keys_set(void *socket, const cop_client_keys *keys, cop_diag *diag);
 
 /* A pair whose public key can stand in a configuration, where ${ begins a variable. COP_EIO, with *diag: libzmq has no

@@ -1,5 +1,5 @@
-/* clients/c/client_publisher.h: a socket that publishes on one of a daemon's streams and loses nothing on the way out: it
- * waits for the daemon's subscription before the first message, and where the queue is full. One thread. */
+/* clients/c/client_publisher.h: a socket that publishes on one of a daemon's streams and loses nothing on the way out:
+ * it waits for the daemon's subscription before the first message, and where the queue is full. One thread. */
 #ifndef COP_CLIENTS_C_CLIENT_PUBLISHER_H
 #define COP_CLIENTS_C_CLIENT_PUBLISHER_H
 

@@ -28,12 +28,13 @@ typedef struct cop_api_counts {
 
 typedef struct cop_api cop_api;
 
-/* Listens where the configuration says (borrowed, but its api_access and api_pair are taken) and starts the thread. context: ZeroMQ's, in which `endpoint` is
- * bound; kept. *out is NULL when the configuration has no such listener. COP_EIO with a message, COP_ENOMEM; then *out
- * is NULL too. */
+/* Listens where the configuration says (borrowed, but its api_access and api_pair are taken) and starts the thread.
+ * context: ZeroMQ's, in which `endpoint` is bound; kept. *out is NULL when the configuration has no such listener.
+ * COP_EIO with a message, COP_ENOMEM; then *out is NULL too. */
 COP_CHECK cop_err cop_api_open(
         cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag);
-/* From here on these tokens are asked for; *access is taken (NULL: none are), and NULL afterwards. NULL api is allowed. */
+/* From here on these tokens are asked for; *access is taken (NULL: none are), and NULL afterwards. NULL api is allowed.
+ */
 void cop_api_set_access(cop_api *api, cop_access **access);
 /* Those that are asked for now, which the caller alone exchanges; NULL: none, or no api. */
 const cop_access *cop_api_access(const cop_api *api);

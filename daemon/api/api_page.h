@@ -1,6 +1,7 @@
 /* daemon/api/api_page.h: the page at `/`: its document, style sheet and script, which the build puts into the program.
  *
- * The page asks the listener for all it shows (docs/reference/http.md), as any other client may. Constant: any thread. */
+ * The page asks the listener for all it shows (docs/reference/http.md), as any other client may. Constant: any thread.
+ */
 #ifndef COP_DAEMON_API_API_PAGE_H
 #define COP_DAEMON_API_API_PAGE_H
 

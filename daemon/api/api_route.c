@@ -31,7 +31,8 @@ static const cop_api_route routes[] = {
 };
 #define ROUTES (sizeof routes / sizeof *routes)
 
-/* Whether path is the row's; the part that "*" stands for is *name, of *length bytes. An event's id may hold slashes. */
+/* Whether path is the row's; the part that "*" stands for is *name, of *length bytes. An event's id may hold slashes.
+ */
 static bool matches(const cop_api_route *route, const char *path, const char **name, size_t *length)
 {
 	const char *row = route->path, *star = strchr(row, '*');

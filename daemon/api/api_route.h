@@ -15,8 +15,9 @@ typedef enum cop_api_shown {
 	COP_API_MODELS, /* of a status {models: ...} */
 	COP_API_MODEL,  /* of a status the one model */
 	COP_API_VIEW,   /* of a view the page; while it is drawn, the verb is asked again */
-	COP_API_DECISION, /* of an explanation all; the query names the decision. While it is looked for, the verb is asked
-	                      again, here and next */
+	/* Of an explanation all; the query names the decision. While it is looked for, the verb is asked again, here
+	 * and next. */
+	COP_API_DECISION,
 	COP_API_DECISIONS, /* those that the query asks for */
 	COP_API_VERSION,   /* no verb: this daemon's version */
 	COP_API_PAGE,      /* no verb: a part of the page */

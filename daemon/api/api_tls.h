@@ -26,8 +26,8 @@ typedef struct cop_api_tls {
  * closed. */
 void cop_api_tls_init(cop_api_tls *tls, cop_certificate **certificate, _Atomic(int64_t) *ends);
 void cop_api_tls_fini(cop_api_tls *tls);
-/* What is shown from the next handshake on. Takes *certificate, NULL afterwards. Without TLS, without a certificate, and
- * without memory nothing changes. */
+/* What is shown from the next handshake on. Takes *certificate, NULL afterwards. Without TLS, without a certificate,
+ * and without memory nothing changes. */
 void cop_api_tls_exchange(cop_api_tls *tls, cop_certificate **certificate);
 
 /* The calling thread's handshakes show this one's certificate from here on. */

@@ -1,7 +1,8 @@
 /* daemon/common/quota.h: how much a client may send in a second, and how much it has sent.
  *
- * Events and bytes each have a bucket that fills at the limit's rate and holds one second of it. What is taken may leave
- * a bucket below empty, so that a batch passes whole and is paid for afterwards. A client has its quota on one thread. */
+ * Events and bytes each have a bucket that fills at the limit's rate and holds one second of it. What is taken may
+ * leave a bucket below empty, so that a batch passes whole and is paid for afterwards. A client has its quota on one
+ * thread. */
 #ifndef COP_DAEMON_COMMON_QUOTA_H
 #define COP_DAEMON_COMMON_QUOTA_H
 

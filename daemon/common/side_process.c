@@ -1,6 +1,6 @@
 /* pid is 0 exactly while there is no child. The deadline moves with each signal: SIGTERM at the deadline, SIGKILL GRACE
- * seconds later. Descriptors above 2 are closed in the child, and signals are at their defaults. What the child is given
- * to read lies in a pipe before it starts, so that nobody waits for it. */
+ * seconds later. Descriptors above 2 are closed in the child, and signals are at their defaults. What the child is
+ * given to read lies in a pipe before it starts, so that nobody waits for it. */
 #include "daemon/common/side_process.h"
 
 #include <errno.h>

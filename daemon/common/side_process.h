@@ -1,7 +1,8 @@
 /* daemon/common/side_process.h: a child process beside the loop: its start, what it writes, its end.
  *
- * Nothing here waits: the pipe may be polled, and what it wrote is read now and then. A process beyond its time is asked
- * to end (SIGTERM), and two seconds later made to (SIGKILL). Only this child is ever waited for. The loop's thread. */
+ * Nothing here waits: the pipe may be polled, and what it wrote is read now and then. A process beyond its time is
+ * asked to end (SIGTERM), and two seconds later made to (SIGKILL). Only this child is ever waited for. The loop's
+ * thread. */
 #ifndef COP_DAEMON_COMMON_SIDE_PROCESS_H
 #define COP_DAEMON_COMMON_SIDE_PROCESS_H
 
@@ -34,8 +35,8 @@ COP_CHECK cop_err cop_side_process_start(cop_side_process *process, const char *
         const cop_side_process_input *input, double now, double seconds, cop_diag *diag);
 /* What it wrote: how many bytes, at most `room`; 0: none now, or none any more (fd is -1 then). */
 size_t cop_side_process_read(cop_side_process *process, void *out, size_t room);
-/* Whether it has ended; *status is wait's, -1 where that is not known. What it wrote can still be read. One that runs on
- * beyond its time is pressed. */
+/* Whether it has ended; *status is wait's, -1 where that is not known. What it wrote can still be read. One that runs
+ * on beyond its time is pressed. */
 bool cop_side_process_ended(cop_side_process *process, double now, int *status, struct rusage *used);
 /* After its end. */
 void cop_side_process_close(cop_side_process *process);

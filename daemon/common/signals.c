@@ -1,8 +1,8 @@
-/* The first thread blocks the three signals, as all of our own threads do, so one that comes stays with the process until
- * it is read from a signalfd. Threads that OpenBLAS started before main may not block them: a handler that runs there
- * writes the signal's number, one byte, into a pipe that does not block, and restores errno. Both are watched by one
- * epoll descriptor, and everything else happens in the loop. A full pipe loses a byte but holds others, and signals are
- * not counted anyway. SIGPIPE is ignored: a closed peer is an error code of the write. */
+/* The first thread blocks the three signals, as all of our own threads do, so one that comes stays with the process
+ * until it is read from a signalfd. Threads that OpenBLAS started before main may not block them: a handler that runs
+ * there writes the signal's number, one byte, into a pipe that does not block, and restores errno. Both are watched by
+ * one epoll descriptor, and everything else happens in the loop. A full pipe loses a byte but holds others, and signals
+ * are not counted anyway. SIGPIPE is ignored: a closed peer is an error code of the write. */
 #include "daemon/common/signals.h"
 
 #include <errno.h>

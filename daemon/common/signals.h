@@ -1,7 +1,7 @@
 /* daemon/common/signals.h: SIGTERM, SIGINT and SIGHUP, as a descriptor that the loop polls.
  *
- * By whichever thread they are taken, those of OpenBLAS too, which start before main and do not inherit a mask set there.
- * One object in a process. */
+ * By whichever thread they are taken, those of OpenBLAS too, which start before main and do not inherit a mask set
+ * there. One object in a process. */
 #ifndef COP_DAEMON_COMMON_SIGNALS_H
 #define COP_DAEMON_COMMON_SIGNALS_H
 

@@ -15,8 +15,8 @@ typedef struct cop_step_back_settings {
 
 /* Ends when the parent does. False: it is not the process `parent` (0: any), which has ended then. */
 bool cop_step_back_follow(int parent);
-/* Priority, memory, no core file, and the first to go when memory is short. What fails here leaves it a worse neighbour,
- * no worse worker. */
+/* Priority, memory, no core file, and the first to go when memory is short. What fails here leaves it a worse
+ * neighbour, no worse worker. */
 void cop_step_back(const cop_step_back_settings *settings);
 
 #endif

@@ -1,5 +1,6 @@
 /* Lines are taken apart at white space; every entry is checked before the next one. Looking up a token walks all
- * entries and all bytes of each, whatever matches; looking up a name halves the entries, which are sorted at the end. */
+ * entries and all bytes of each, whatever matches; looking up a name halves the entries, which are sorted at the end.
+ */
 #include "daemon/config/access.h"
 
 #include <errno.h>

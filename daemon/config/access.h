@@ -4,10 +4,10 @@
  *     checkout   ue6mu3Eiph7ohb0iechaiW5d          decide,feedback   front-page  rate=2000 bytes=4MiB pending=50000
  *     grafana    aiShoo4AhWoh2oXeiChahx9e          read
  *
- * RIGHTS are decide, feedback, read, admin and replicate, divided by commas, or all, which is the first four; MODELS, divided by commas, are those that the
- * rights are for, all when they are left out; LIMITS (daemon/common/quota.h) are none when they are left out. A token is
- * compared in a time that does not depend on where it differs.
- * A loaded file, but for the quotas, is plain data: any thread may read. */
+ * RIGHTS are decide, feedback, read, admin and replicate, divided by commas, or all, which is the first four; MODELS,
+ * divided by commas, are those that the rights are for, all when they are left out; LIMITS (daemon/common/quota.h) are
+ * none when they are left out. A token is compared in a time that does not depend on where it differs. A loaded file,
+ * but for the quotas, is plain data: any thread may read. */
 #ifndef COP_DAEMON_CONFIG_ACCESS_H
 #define COP_DAEMON_CONFIG_ACCESS_H
 
@@ -51,8 +51,9 @@ typedef struct cop_access {
 	cop_access_entry *entries; /* by name */
 } cop_access;
 
-/* Caller frees with cop_access_free; on error *out is NULL and *diag names file and line. COP_EIO: it cannot be read, or
- * everybody can write it, or read tokens. COP_EFORMAT: a line is wrong, a name or token comes twice, or there is none. COP_ENOMEM. */
+/* Caller frees with cop_access_free; on error *out is NULL and *diag names file and line. COP_EIO: it cannot be read,
+ * or everybody can write it, or read tokens. COP_EFORMAT: a line is wrong, a name or token comes twice, or there is
+ * none. COP_ENOMEM. */
 COP_CHECK cop_err cop_access_read(const char *path, cop_access_kind kind, cop_access **out, cop_diag *diag);
 void cop_access_free(cop_access *access);
 

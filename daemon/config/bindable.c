@@ -1,5 +1,5 @@
-/* An address is tried with port 0, any free one, so that what serves there already does not matter. Names and interfaces
- * are not resolved: that is the start's. */
+/* An address is tried with port 0, any free one, so that what serves there already does not matter. Names and
+ * interfaces are not resolved: that is the start's. */
 #include "daemon/config/bindable.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* daemon/config/bindable.h: whether endpoints and addresses of a configuration can be bound, as far as that can be known
- * without binding them: folders of ipc endpoints are there and can be written, addresses in digits are this machine's.
- * Whether they are taken is not looked at. */
+/* daemon/config/bindable.h: whether endpoints and addresses of a configuration can be bound, as far as that can be
+ * known without binding them: folders of ipc endpoints are there and can be written, addresses in digits are this
+ * machine's. Whether they are taken is not looked at. */
 #ifndef COP_DAEMON_CONFIG_BINDABLE_H
 #define COP_DAEMON_CONFIG_BINDABLE_H
 

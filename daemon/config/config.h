@@ -252,18 +252,20 @@ typedef struct cop_config_changes {
 	size_t count;
 } cop_config_changes;
 
-/* What differs in next. Applied while running: models added, removed or begun anew (in another life), more arms of a model, clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
- * model epsilon (with decay and floor), gamma, explore_first, optimism, least_propensity, share_min and share_max,
- * reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep,
- * names_bytes, apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss
- * range differ too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
+/* What differs in next. Applied while running: models added, removed or begun anew (in another life), more arms of a
+ * model, clock_tolerance, refit_cpu_share, log level, checkpoint section, and per model epsilon (with decay and floor),
+ * gamma, explore_first, optimism, least_propensity, share_min and share_max, reward_window, default_loss, reward,
+ * pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep, names_bytes, apprentice, the name files
+ * and all of section refit, unless the model's shape, learner, policy or loss range differ too. Caller frees with
+ * cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 /* One more, whose text is the caller's to fill; NULL: no memory. */
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);
 void cop_config_changes_free(cop_config_changes *changes);
 
-/* Gives live what cop_config_diff calls applied in next, by exchange: free next afterwards. Models that are added, removed,
- * begun anew or given more arms come and go with it, so pointers to models of live mean nothing afterwards. COP_ENOMEM: nothing changed. */
+/* Gives live what cop_config_diff calls applied in next, by exchange: free next afterwards. Models that are added,
+ * removed, begun anew or given more arms come and go with it, so pointers to models of live mean nothing afterwards.
+ * COP_ENOMEM: nothing changed. */
 COP_CHECK cop_err cop_config_apply(cop_config *live, cop_config *next, const cop_config_changes *changes);
 /* Whether the change of the model is applied; false also if there is none. */
 bool cop_config_changes_has(const cop_config_changes *changes, cop_config_change_of of, const char *model);
@@ -284,8 +286,8 @@ const char *cop_config_exposed(const cop_config *config, size_t i);
  * name, "requests". */
 const char *cop_config_bound(const cop_config *config, size_t i, const char **option);
 
-/* Line i, from 0, of the files of tokens and of clients that names a model which is not there, described in out; false: there
- * are no more. */
+/* Line i, from 0, of the files of tokens and of clients that names a model which is not there, described in out; false:
+ * there are no more. */
 bool cop_config_unknown_model(const cop_config *config, size_t i, char out[COP_CONFIG_UNKNOWN]);
 
 /* The model of that name (length characters, borrowed), or NULL. */

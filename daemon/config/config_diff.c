@@ -183,7 +183,8 @@ static cop_err note(
 	return COP_OK;
 }
 
-/* Further arms and features come only with nothing beside them that takes a restart; else nothing of the model is applied. */
+/* Further arms and features come only with nothing beside them that takes a restart; else nothing of the model is
+ * applied. */
 static void settle_growth(const char *model, cop_config_changes *changes)
 {
 	bool all = true;

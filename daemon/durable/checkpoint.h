@@ -1,10 +1,10 @@
 /* daemon/durable/checkpoint.h: the daemon's whole state to a file and back.
  *
- * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); which
- * stay is daemon/durable/checkpoint_kept.h's. Section "daemon" has the event time, the journal's next sequence number (the state is that of all
- * records before it), the base of the segment being written and its epoch. In a group of replicas a section "live" has
- * what was changed live. Then a section "model" for each model. State is
- * serialised on the loop's thread, which makes all calls; the file is written by a thread of its own. */
+ * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); which stay is
+ * daemon/durable/checkpoint_kept.h's. Section "daemon" has the event time, the journal's next sequence number (the
+ * state is that of all records before it), the base of the segment being written and its epoch. In a group of replicas
+ * a section "live" has what was changed live. Then a section "model" for each model. State is serialised on the loop's
+ * thread, which makes all calls; the file is written by a thread of its own. */
 #ifndef COP_DAEMON_DURABLE_CHECKPOINT_H
 #define COP_DAEMON_DURABLE_CHECKPOINT_H
 
@@ -61,8 +61,8 @@ COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_t
 COP_CHECK cop_err cop_checkpoint_restore_before(
         const char *folder, uint64_t journal_next, cop_model_table *set, cop_checkpoint_mark *mark, cop_diag *diag);
 
-/* Removes the files older than the file `newest` whose state is of after record `first` (0: all older ones), and damaged
- * ones: how many. Reads the folder alone: any thread. COP_EIO, COP_ENOMEM, with *diag. */
+/* Removes the files older than the file `newest` whose state is of after record `first` (0: all older ones), and
+ * damaged ones: how many. Reads the folder alone: any thread. COP_EIO, COP_ENOMEM, with *diag. */
 COP_CHECK cop_err cop_checkpoint_remove_since(
         const char *folder, uint64_t first, uint64_t newest, uint64_t *removed, cop_diag *diag);
 /* That was done, here: what they needed of the journal is needed no more. */

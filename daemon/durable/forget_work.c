@@ -1,6 +1,6 @@
-/* Learning again is a recovery from the newest checkpoint that knows nothing of them, over records that are edited as they
- * will be on the disk; records that come meanwhile follow. When little is left, the loop, which hears every record as it
- * is put, takes over from one record on: so none is missed and none is taken twice. */
+/* Learning again is a recovery from the newest checkpoint that knows nothing of them, over records that are edited as
+ * they will be on the disk; records that come meanwhile follow. When little is left, the loop, which hears every record
+ * as it is put, takes over from one record on: so none is missed and none is taken twice. */
 #include "daemon/durable/forget_work.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* daemon/durable/forget_work.h: what forgetting somebody does beside the loop, a step at a time, on a thread of its own:
- * reads the journal for what is theirs, learns the models again without it, and erases it.
+/* daemon/durable/forget_work.h: what forgetting somebody does beside the loop, a step at a time, on a thread of its
+ * own: reads the journal for what is theirs, learns the models again without it, and erases it.
  *
- * begin, then look with cop_job_is_busy and finish with cop_forget_work_end, which gives the step's result. While a step is
- * under way all but its flags is the thread's. */
+ * begin, then look with cop_job_is_busy and finish with cop_forget_work_end, which gives the step's result. While a
+ * step is under way all but its flags is the thread's. */
 #ifndef COP_DAEMON_DURABLE_FORGET_WORK_H
 #define COP_DAEMON_DURABLE_FORGET_WORK_H
 
@@ -59,8 +59,8 @@ COP_CHECK cop_err cop_forget_work_scan(cop_forget_work *work, uint64_t up_to);
 /* config: taken over. */
 COP_CHECK cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config);
 COP_CHECK cop_err cop_forget_work_erase(cop_forget_work *work);
-/* Waits for the step's end; its result, with the reason in work->why. COP_EEND: it was to end. Of learn, COP_ESHAPE: the
- * configuration changed meanwhile. Else errors of cop_forget_scan, cop_recovery_apply, cop_forget_erase. */
+/* Waits for the step's end; its result, with the reason in work->why. COP_EEND: it was to end. Of learn, COP_ESHAPE:
+ * the configuration changed meanwhile. Else errors of cop_forget_scan, cop_recovery_apply, cop_forget_erase. */
 COP_CHECK cop_err cop_forget_work_end(cop_forget_work *work);
 
 /* Whether the model, by its stored name, is one of those concerned. */

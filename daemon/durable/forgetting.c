@@ -1,8 +1,8 @@
 /* The order of things makes a kill at any point harmless: until the checkpoint of the models learned again is on disk,
  * files are as they were, and the order begins anew; from then on only what that checkpoint does not need is removed or
- * erased. Waiting decisions of theirs end by a record of their own, so that later records never speak of one; that record,
- * and all before it, is what is edited. From the moment when the thread says that little is left, the loop keeps what it
- * puts into the journal, and gives the rest to the models itself, a little in every turn. */
+ * erased. Waiting decisions of theirs end by a record of their own, so that later records never speak of one; that
+ * record, and all before it, is what is edited. From the moment when the thread says that little is left, the loop
+ * keeps what it puts into the journal, and gives the rest to the models itself, a little in every turn. */
 #include "daemon/durable/forgetting.h"
 
 #include <inttypes.h>
@@ -61,7 +61,8 @@ static void fail_of(cop_forgetting *f, cop_err err, const cop_diag *why)
 	fail(f, why->message[0] != '\0' ? text : cop_err_text(err));
 }
 
-/* The oldest order that stands is the next one. One that cannot be read holds up the others: what it is of is not known. */
+/* The oldest order that stands is the next one. One that cannot be read holds up the others: what it is of is not
+ * known. */
 static void look_for_order(cop_forgetting *f)
 {
 	cop_diag why = { 0 };

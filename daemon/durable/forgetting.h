@@ -1,9 +1,10 @@
 /* daemon/durable/forgetting.h: orders to forget somebody, carried out one after another while the daemon serves.
  *
- * What the journal has of a unit, or under an id, is found (history/forget.h); their waiting decisions end; the models that
- * had anything of theirs are learned again without it, beside the ones that serve, and take their places; a checkpoint is
- * written, and what older files hold of theirs is erased. An order stands in the state folder until then, so a daemon that
- * is killed begins it anew. Nothing here waits, but for the disk when the journal's segment is ended. The loop's thread. */
+ * What the journal has of a unit, or under an id, is found (history/forget.h); their waiting decisions end; the models
+ * that had anything of theirs are learned again without it, beside the ones that serve, and take their places; a
+ * checkpoint is written, and what older files hold of theirs is erased. An order stands in the state folder until then,
+ * so a daemon that is killed begins it anew. Nothing here waits, but for the disk when the journal's segment is ended.
+ * The loop's thread. */
 #ifndef COP_DAEMON_DURABLE_FORGETTING_H
 #define COP_DAEMON_DURABLE_FORGETTING_H
 
@@ -14,8 +15,8 @@
 
 /* What the daemon around it does. */
 typedef struct cop_forgetting_hooks {
-	/* A copy of the configuration that is served, from its files; the caller's then. COP_EINVAL: they say something else
-	 * by now. */
+	/* A copy of the configuration that is served, from its files; the caller's then. COP_EINVAL: they say something
+	 * else by now. */
 	cop_err (*copy_config)(void *context, cop_config **out, cop_diag *diag);
 	/* The model has another slot now; the old one is closed next. */
 	void (*moved)(void *context, cop_model_slot *was, cop_model_slot *now);
@@ -67,7 +68,8 @@ void cop_forgetting_init(cop_forgetting *forgetting, cop_durability *durable, co
 /* Ends what is under way; its order stays. */
 void cop_forgetting_stop(cop_forgetting *forgetting);
 
-/* One more order, which is on disk when this returns; its number is filled in. COP_EIO, COP_EFULL, COP_ENOMEM, with *diag. */
+/* One more order, which is on disk when this returns; its number is filled in. COP_EIO, COP_EFULL, COP_ENOMEM, with
+ * *diag. */
 COP_CHECK cop_err cop_forgetting_add(cop_forgetting *forgetting, cop_forget_order *order, cop_diag *diag);
 /* Once a turn of the loop, after what was put has been committed. */
 void cop_forgetting_turn(cop_forgetting *forgetting, double now);

@@ -1,8 +1,8 @@
 /* Of two bounds the lower one protects a segment: by size, none is removed that a kept checkpoint needs (`from`); by
- * age, none that the refits' window needs either (`window`, at most `from`). Records before the oldest checkpoint that is
- * left could be found, but not replayed: where some go by size, those go with them, unless they are many. The newest segment is never compressed.
- * The loop writes the settings only while no round runs, that is after the job; the thread gives back
- * `first`, which is atomic. Failures are logged, and the next round tries again. */
+ * age, none that the refits' window needs either (`window`, at most `from`). Records before the oldest checkpoint that
+ * is left could be found, but not replayed: where some go by size, those go with them, unless they are many. The newest
+ * segment is never compressed. The loop writes the settings only while no round runs, that is after the job; the thread
+ * gives back `first`, which is atomic. Failures are logged, and the next round tries again. */
 #include "daemon/durable/journal_retention.h"
 
 #include <inttypes.h>

@@ -42,8 +42,8 @@ bool cop_journaler_commit(cop_journaler *journaler, cop_diag *diag);
 bool cop_journaler_take(cop_journaler *journaler, cop_diag *diag);
 int cop_journaler_fd(const cop_journaler *journaler);
 
-/* Whether the file that is written to is still the one of its name (cop_journal_writer_check). False when this broke the
- * journal; then *diag says why. */
+/* Whether the file that is written to is still the one of its name (cop_journal_writer_check). False when this broke
+ * the journal; then *diag says why. */
 bool cop_journaler_check(cop_journaler *journaler, cop_diag *diag);
 
 /* Sequence numbers: the next record's; the last written; the last whose answer may leave; the last synced. */
@@ -67,8 +67,8 @@ COP_CHECK cop_err cop_journaler_roll(cop_journaler *journaler, cop_diag *diag);
 /* The same, under this epoch (store/journal_segment.h). COP_EINVAL: it is lower than that of the journal. */
 COP_CHECK cop_err cop_journaler_begin_epoch(cop_journaler *journaler, uint64_t epoch, cop_diag *diag);
 uint64_t cop_journaler_epoch(const cop_journaler *journaler);
-/* What is put from now on goes behind `copy` too (kept; NULL: no longer), record by record as in a segment; short of memory,
- * copy->err says so. */
+/* What is put from now on goes behind `copy` too (kept; NULL: no longer), record by record as in a segment; short of
+ * memory, copy->err says so. */
 void cop_journaler_listen(cop_journaler *journaler, cop_bytes *copy);
 /* Called with each batch of records once it is written. */
 typedef void cop_journaler_tap(void *context, const void *data, size_t length, uint64_t first, uint64_t count);
@@ -78,8 +78,8 @@ void cop_journaler_set_tap(cop_journaler *journaler, cop_journaler_tap *tap, voi
 void cop_journaler_set_held(cop_journaler *journaler, uint64_t sequence);
 /* Whether what is written from now on is synced at once, whatever the configuration says. */
 void cop_journaler_set_eager(cop_journaler *journaler, bool eager);
-/* Appends `count` whole records, as another journal has them, of which the first has the next number. False: the journal is
- * broken, or memory short, and nothing was appended. room: whether append will not be short of memory. */
+/* Appends `count` whole records, as another journal has them, of which the first has the next number. False: the
+ * journal is broken, or memory short, and nothing was appended. room: whether append will not be short of memory. */
 bool cop_journaler_room(cop_journaler *journaler, size_t length);
 bool cop_journaler_append(cop_journaler *journaler, const void *data, size_t length, uint64_t count);
 /* Tries to go on after a break: all that was put is in a new segment then, synced. The caller writes a checkpoint

@@ -36,9 +36,9 @@ COP_CHECK cop_err cop_recovery_run(
 /* One record; recovery's state_dir is set. Errors as above, with recovery->why. */
 COP_CHECK cop_err cop_recovery_apply(cop_recovery *recovery, cop_model_table *set, const cop_journal_record *raw);
 
-/* Whether the slot's model, which earlier records led to, is another one from this record on, if that is a configuration's: it
- * holds what no record has, was begun anew, or began as a saved model that is not the one that the slot's began as.
- * first: the record is the first one behind the checkpoint that the slot is of, if it is of any. */
+/* Whether the slot's model, which earlier records led to, is another one from this record on, if that is a
+ * configuration's: it holds what no record has, was begun anew, or began as a saved model that is not the one that the
+ * slot's began as. first: the record is the first one behind the checkpoint that the slot is of, if it is of any. */
 bool cop_recovery_parts(const cop_model_slot *slot, const cop_journal_record *raw, bool first);
 
 /* Moves the journal's folder aside, so that only the checkpoint counts; *to (size bytes) gets its new name. COP_EIO. */

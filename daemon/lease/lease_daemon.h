@@ -25,7 +25,8 @@ typedef struct cop_lease_daemon_state {
 	uint64_t held, next; /* epoch of the newest record that it has, and the number of the record to come */
 } cop_lease_daemon_state;
 
-/* Of all: COP_EEND: no answer in time. COP_EINVAL: refused; *diag has what it said. COP_EFORMAT, COP_EIO, COP_ENOMEM. */
+/* Of all: COP_EEND: no answer in time. COP_EINVAL: refused; *diag has what it said. COP_EFORMAT, COP_EIO, COP_ENOMEM.
+ */
 
 COP_CHECK cop_err cop_lease_daemon_look(cop_lease_daemon *daemon, cop_lease_daemon_state *out, cop_diag *diag);
 /* Leads, in this epoch, until then (seconds of our clock). It has been looked at. */

@@ -1,7 +1,8 @@
-/* daemon/lease/lease_etcd.h: a lease in etcd, and the keys that live as long as it does, over the JSON gateway by libcurl.
+/* daemon/lease/lease_etcd.h: a lease in etcd, and the keys that live as long as it does, over the JSON gateway by
+ * libcurl.
  *
- * Each call asks the endpoints in turn, beginning with the one that answered last, and waits for each at most the timeout.
- * A lease's time counts from before the request was sent that began or renewed it. One thread. */
+ * Each call asks the endpoints in turn, beginning with the one that answered last, and waits for each at most the
+ * timeout. A lease's time counts from before the request was sent that began or renewed it. One thread. */
 #ifndef COP_DAEMON_LEASE_LEASE_ETCD_H
 #define COP_DAEMON_LEASE_LEASE_ETCD_H
 

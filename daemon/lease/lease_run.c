@@ -1,6 +1,6 @@
-/* Times are fractions of the lease's seconds T: the lease is renewed every T/3, an etcd endpoint or the daemon has T/6 to
- * answer, a watcher looks every T/30, candidates wait T/12 for each other, and the daemon is told to end T/10 before the
- * lease does. */
+/* Times are fractions of the lease's seconds T: the lease is renewed every T/3, an etcd endpoint or the daemon has T/6
+ * to answer, a watcher looks every T/30, candidates wait T/12 for each other, and the daemon is told to end T/10 before
+ * the lease does. */
 #include "daemon/lease/lease_run.h"
 
 #include <inttypes.h>
@@ -255,8 +255,8 @@ static double lead(cop_lease_run *run)
 	return 0.0;
 }
 
-/* Another may lead as soon as this daemon cannot: by what it was told last, or because it is another process by now, which
- * says that it does not lead. Until then the lease is not renewed. */
+/* Another may lead as soon as this daemon cannot: by what it was told last, or because it is another process by now,
+ * which says that it does not lead. Until then the lease is not renewed. */
 static double wait_until_it_cannot_lead(cop_lease_run *run)
 {
 	cop_lease_daemon_state state;

@@ -2,9 +2,9 @@
  *
  * Under the group's prefix stand `leader`, the key that is made once and lives as long as its maker's lease, and
  * `candidates/NAME`: while there is no leader, each instance tells there how far its journal goes, and the one that has
- * most takes the key. The revision that made the key is the epoch. The daemon leads until shortly before the lease ends;
- * who cannot renew it orders nothing more, and the daemon ends by itself. A lease is given back only when its daemon
- * cannot be leading any more. One thread. */
+ * most takes the key. The revision that made the key is the epoch. The daemon leads until shortly before the lease
+ * ends; who cannot renew it orders nothing more, and the daemon ends by itself. A lease is given back only when its
+ * daemon cannot be leading any more. One thread. */
 #ifndef COP_DAEMON_LEASE_LEASE_RUN_H
 #define COP_DAEMON_LEASE_LEASE_RUN_H
 

@@ -1,6 +1,6 @@
 /* Each peer has a connection of its own, over which one ask is under way at a time. One that was not answered until the
- * next is due is dropped with its connection, so that asks do not pile up for a peer that is away. A model's life begins
- * with a record, once this instance writes records of its own. */
+ * next is due is dropped with its connection, so that asks do not pile up for a peer that is away. A model's life
+ * begins with a record, once this instance writes records of its own. */
 #include "daemon/merge/merge.h"
 
 #include <inttypes.h>

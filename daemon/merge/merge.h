@@ -4,8 +4,8 @@
  * A summary is complete, so one that is lost or comes twice does no harm: the newest of each life takes the place of
  * the one before (learn/sums.h). What is taken is applied between two events and recorded with its bytes. What is told
  * is committed in the journal first, so that nobody learns from what a power cut took back. An instance also tells what
- * it knows of lives that it has not heard of from themselves for a while: they may be over. Without models to merge every
- * call returns at once. The loop's thread. */
+ * it knows of lives that it has not heard of from themselves for a while: they may be over. Without models to merge
+ * every call returns at once. The loop's thread. */
 #ifndef COP_DAEMON_MERGE_MERGE_H
 #define COP_DAEMON_MERGE_MERGE_H
 
@@ -76,8 +76,8 @@ typedef struct cop_merge {
 	cop_merge_counts counts;
 } cop_merge;
 
-/* durable and sockets are open, and kept. COP_EIO, COP_ENOMEM, with *diag. Caller closes, also after an error, before both.
- */
+/* durable and sockets are open, and kept. COP_EIO, COP_ENOMEM, with *diag. Caller closes, also after an error, before
+ * both. */
 COP_CHECK cop_err cop_merge_open(cop_merge *merge, cop_durability *durable, cop_sockets *sockets, cop_diag *diag);
 void cop_merge_close(cop_merge *merge);
 /* Once a turn, before what was put is written: takes what came. True: there was something. now: monotonic seconds. */

@@ -1,8 +1,8 @@
 /* daemon/merge/merge_message.h: what instances of a partition say to each other to merge models
  * (docs/reference/merging.md).
  *
- * A message is one MessagePack map; behind that of a summary stands a frame with its sums. Unknown keys are passed over.
- * Pure functions. */
+ * A message is one MessagePack map; behind that of a summary stands a frame with its sums. Unknown keys are passed
+ * over. Pure functions. */
 #ifndef COP_DAEMON_MERGE_MERGE_MESSAGE_H
 #define COP_DAEMON_MERGE_MERGE_MESSAGE_H
 

@@ -1,5 +1,5 @@
-/* daemon/models/arm_label.h: the labels of an arm's sample in the metrics: model and arm, under its name where it has one,
- * else its number. The loop's thread. */
+/* daemon/models/arm_label.h: the labels of an arm's sample in the metrics: model and arm, under its name where it has
+ * one, else its number. The loop's thread. */
 #ifndef COP_DAEMON_MODELS_ARM_LABEL_H
 #define COP_DAEMON_MODELS_ARM_LABEL_H
 

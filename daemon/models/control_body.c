@@ -1,5 +1,5 @@
-/* Two tables say which figures of a group, and of both together, are shown under which key and as which metric. A figure
- * that is not known is nil in status and NaN on the page. */
+/* Two tables say which figures of a group, and of both together, are shown under which key and as which metric. A
+ * figure that is not known is nil in status and NaN on the page. */
 #include "daemon/models/control_body.h"
 
 #include <inttypes.h>

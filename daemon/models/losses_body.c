@@ -1,5 +1,5 @@
-/* Figures of the policy and of the control group are there where the model has or had one. A figure that is not known is
- * nil in status and NaN among the metrics. */
+/* Figures of the policy and of the control group are there where the model has or had one. A figure that is not known
+ * is nil in status and NaN among the metrics. */
 #include "daemon/models/losses_body.h"
 
 #include <math.h>

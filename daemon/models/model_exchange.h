@@ -1,10 +1,11 @@
 /* daemon/models/model_exchange.h: models that come, go or grow, made before anything changes in the table that serves.
  *
- * begin, make, made and ready, in this order, then take; drop ends it at any time. make may run beside the loop: what it makes
- * is its own, and of the table it only reads what stays as it is until take or drop, if nobody forgets a unit meanwhile: what
- * is parked, and models that leave. These are served no longer from begin on, so that their state is the same in all that is
- * saved of it; drop brings them back. What grows is made as large as it was at begin; ready gives it the state that there is
- * by then, so ready and take go between the same two events. All but make by the loop's thread. */
+ * begin, make, made and ready, in this order, then take; drop ends it at any time. make may run beside the loop: what
+ * it makes is its own, and of the table it only reads what stays as it is until take or drop, if nobody forgets a unit
+ * meanwhile: what is parked, and models that leave. These are served no longer from begin on, so that their state is
+ * the same in all that is saved of it; drop brings them back. What grows is made as large as it was at begin; ready
+ * gives it the state that there is by then, so ready and take go between the same two events. All but make by the
+ * loop's thread. */
 #ifndef COP_DAEMON_MODELS_MODEL_EXCHANGE_H
 #define COP_DAEMON_MODELS_MODEL_EXCHANGE_H
 
@@ -24,8 +25,8 @@ typedef struct cop_model_exchange {
 	cop_parked *parked;
 } cop_model_exchange;
 
-/* Looks at what the changes add, begin anew, remove or have grow in next (kept until take or drop), and lets leave what is
- * removed or begun anew. COP_ENOMEM. Caller ends it with take or drop, also after an error. */
+/* Looks at what the changes add, begin anew, remove or have grow in next (kept until take or drop), and lets leave what
+ * is removed or begun anew. COP_ENOMEM. Caller ends it with take or drop, also after an error. */
 COP_CHECK cop_err cop_model_exchange_begin(
         cop_model_exchange *exchange, cop_model_table *set, const cop_config *next, const cop_config_changes *changes);
 /* Makes their slots: from what is parked, from the saved model that one is to begin with, or with memory alone where it
@@ -40,8 +41,8 @@ bool cop_model_exchange_holds(const cop_model_exchange *exchange);
 COP_CHECK cop_err cop_model_exchange_ready(
         cop_model_exchange *exchange, const cop_config *next, cop_config_changes *changes);
 void cop_model_exchange_drop(cop_model_exchange *exchange);
-/* Puts them into the table, whose models are then those of the configuration (kept), in its order. Those that served until
- * now are given to `gone`, one by one, which closes them. The exchange is used up. */
+/* Puts them into the table, whose models are then those of the configuration (kept), in its order. Those that served
+ * until now are given to `gone`, one by one, which closes them. The exchange is used up. */
 void cop_model_exchange_take(cop_model_exchange *exchange, const cop_config *config,
         void (*gone)(void *context, cop_model_slot *slot), void *context);
 

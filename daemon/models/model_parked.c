@@ -1,5 +1,5 @@
-/* The model is made from its own saved settings, and saved again beside the names of its columns, as cop_model_slot_save
- * has it. */
+/* The model is made from its own saved settings, and saved again beside the names of its columns, as
+ * cop_model_slot_save has it. */
 #include "daemon/models/model_parked.h"
 
 #include "online/model_names.h"

@@ -4,9 +4,9 @@
 
 #include "daemon/models/model_table.h"
 
-/* Ends the waiting decisions of these ids in the parked model, with nothing learned; how many those were: *ended. With that,
- * or with `anyway`, what its places are called goes too, for it may name somebody. What it learned stays. Errors of
- * cop_model_open and cop_model_names_load: it is as before. */
+/* Ends the waiting decisions of these ids in the parked model, with nothing learned; how many those were: *ended. With
+ * that, or with `anyway`, what its places are called goes too, for it may name somebody. What it learned stays. Errors
+ * of cop_model_open and cop_model_names_load: it is as before. */
 COP_CHECK cop_err cop_model_parked_forget(
         cop_parked *parked, const cop_event_id *ids, size_t count, bool anyway, double now, size_t *ended);
 

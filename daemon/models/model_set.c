@@ -1,5 +1,5 @@
-/* A pure translation of settings into the terms of the wire: without notes nothing depends on a model's state, so the set
- * of a configuration is always the same bytes. What does not fit into a journal header is counted and left out. */
+/* A pure translation of settings into the terms of the wire: without notes nothing depends on a model's state, so the
+ * set of a configuration is always the same bytes. What does not fit into a journal header is counted and left out. */
 #include "daemon/models/model_set.h"
 
 #include <string.h>

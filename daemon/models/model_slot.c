@@ -1,4 +1,5 @@
-/* A slot is made by the configuration, filled from a saved state or from another slot, and follows that one's counts. */
+/* A slot is made by the configuration, filled from a saved state or from another slot, and follows that one's counts.
+ */
 #include "daemon/models/model_slot.h"
 
 #include <inttypes.h>
@@ -211,8 +212,8 @@ static cop_err copy_state(cop_model_slot *slot, const cop_model_slot *from, cop_
 	return err;
 }
 
-/* The general way is to save and load, also of columns whose names the model saves; of a model that is as the other one but
- * for further arms and features the state changes hands at the end, when the one slot follows the other. */
+/* The general way is to save and load, also of columns whose names the model saves; of a model that is as the other one
+ * but for further arms and features the state changes hands at the end, when the one slot follows the other. */
 static cop_err take_over(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
 {
 	cop_diag why = { 0 };

@@ -1,9 +1,9 @@
 /* daemon/models/model_slot.h: one model that the daemon serves, with its name, its decoding workspace and its streams'
  * counts.
  *
- * Its configuration is borrowed and replaced at a reload; its workspace is sized once, from what a reload cannot change,
- * so the arrays that rows are decoded into never grow. A model's own names of features, from its file, go before the
- * configuration's. The loop's thread. */
+ * Its configuration is borrowed and replaced at a reload; its workspace is sized once, from what a reload cannot
+ * change, so the arrays that rows are decoded into never grow. A model's own names of features, from its file, go
+ * before the configuration's. The loop's thread. */
 #ifndef COP_DAEMON_MODELS_MODEL_SLOT_H
 #define COP_DAEMON_MODELS_MODEL_SLOT_H
 
@@ -79,8 +79,8 @@ typedef struct cop_model_slot {
 	struct cop_model_slot *behind; /* in a queue of those that are to be closed (daemon/models/slot_bin.h) */
 } cop_model_slot;
 
-/* A fresh model as configured (kept). Caller closes it; on error *out is NULL. COP_EINVAL or COP_ENOMEM with a message in
- * *diag (NULL allowed). */
+/* A fresh model as configured (kept). Caller closes it; on error *out is NULL. COP_EINVAL or COP_ENOMEM with a message
+ * in *diag (NULL allowed). */
 COP_CHECK cop_err cop_model_slot_open(const cop_config_model *config, cop_model_slot **out, cop_diag *diag);
 /* The same of a size that is smaller than configured, as the model had once. */
 COP_CHECK cop_err cop_model_slot_open_with(
@@ -89,7 +89,8 @@ cop_model_size cop_model_slot_size(const cop_model_slot *slot);
 cop_model_size cop_model_slot_configured(const cop_config_model *config);
 /* Whether both have the same size. */
 bool cop_model_slot_alike(const cop_model_slot *a, const cop_model_slot *b);
-/* The same with the memory for another one's state (cop_model_hold): only good for fill. Any thread, which owns *out. */
+/* The same with the memory for another one's state (cop_model_hold): only good for fill. Any thread, which owns *out.
+ */
 COP_CHECK cop_err cop_model_slot_open_for(const cop_config_model *config, const cop_model_size *size,
         const cop_model_extent *extent, cop_model_slot **out, cop_diag *diag);
 /* The model of a slot that was just opened becomes as that of another one, which is at most as large; it is for follow,
@@ -98,8 +99,8 @@ COP_CHECK cop_err cop_model_slot_fill(cop_model_slot *slot, const cop_model_slot
 /* open_with and fill. */
 COP_CHECK cop_err cop_model_slot_grow(const cop_model_slot *from, const cop_config_model *config,
         const cop_model_size *size, cop_model_slot **out, cop_diag *diag);
-/* The counts and queues of the process, which are no part of the saved state, move from the one to the other, and so does
- * the state itself where grow left it to that: `from` is only to be closed then. */
+/* The counts and queues of the process, which are no part of the saved state, move from the one to the other, and so
+ * does the state itself where grow left it to that: `from` is only to be closed then. */
 void cop_model_slot_follow(cop_model_slot *slot, cop_model_slot *from);
 /* The same where the slot's model knows other events than the other one's: what is counted goes on, and never falls. */
 void cop_model_slot_replace(cop_model_slot *slot, cop_model_slot *from);
@@ -132,8 +133,8 @@ void cop_model_slot_charge(cop_model_slot *slot, size_t events);
 void cop_model_slot_sums(const cop_model_slot *slot, cop_timeline_sums *sums);
 /* What its named losses add up to, since the model began. */
 void cop_model_slot_loss_sums(const cop_model_slot *slot, cop_loss_sum out[COP_NAMED_LOSSES_MOST]);
-/* Serving begins; now: monotonic seconds. A model's counters begin with the model and can fall back when a killed process
- * goes on from a checkpoint, which would look like a jump: the metrics' begin here, and the timeline too. */
+/* Serving begins; now: monotonic seconds. A model's counters begin with the model and can fall back when a killed
+ * process goes on from a checkpoint, which would look like a jump: the metrics' begin here, and the timeline too. */
 void cop_model_slot_begin(cop_model_slot *slot, double now);
 
 /* What places of a sparse model are called is not known any more, until it comes again. COP_ENOMEM. */

@@ -8,8 +8,8 @@
 void cop_model_slot_know_features(cop_model_slot *slot);
 /* By which names feedback is read and history is kept: the model's, as they are now. After the timeline's init. */
 void cop_model_slot_name_losses(cop_model_slot *slot);
-/* The configuration's; of features those, or plain hashes, unless the saved state has a better way. On error the names of
- * before stay. COP_ENOMEM, COP_EEXIST. */
+/* The configuration's; of features those, or plain hashes, unless the saved state has a better way. On error the names
+ * of before stay. COP_ENOMEM, COP_EEXIST. */
 COP_CHECK cop_err cop_model_slot_name_features(cop_model_slot *slot);
 COP_CHECK cop_err cop_model_slot_name_candidates(cop_model_slot *slot);
 COP_CHECK cop_err cop_model_slot_name_arms(cop_model_slot *slot);

@@ -1,7 +1,7 @@
 /* Loading goes section by section: one of a configured model fills it, one of another is parked as bytes, and one of a
  * model to be reset, or of an earlier life of a model, is passed over. Saving writes models, then the state of refits,
- * which finds its model by name. A slot that leaves goes back to the place that it had, for nothing else moves slots while
- * any leaves. */
+ * which finds its model by name. A slot that leaves goes back to the place that it had, for nothing else moves slots
+ * while any leaves. */
 #include "daemon/models/model_table.h"
 
 #include <stdio.h>

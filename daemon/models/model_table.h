@@ -1,9 +1,9 @@
 /* daemon/models/model_table.h: the models that the daemon serves.
  *
  * Made from the configuration; state comes from a checkpoint. Models that a checkpoint holds but the configuration does
- * not name are parked: kept as bytes and written into every later checkpoint, until a model of that stored name is added
- * or the model goes on in another life. Models that leave are served no longer and stay as they are, saved as if they were,
- * until they are gone or come back. The loop's thread. */
+ * not name are parked: kept as bytes and written into every later checkpoint, until a model of that stored name is
+ * added or the model goes on in another life. Models that leave are served no longer and stay as they are, saved as if
+ * they were, until they are gone or come back. The loop's thread. */
 #ifndef COP_DAEMON_MODELS_MODEL_TABLE_H
 #define COP_DAEMON_MODELS_MODEL_TABLE_H
 
@@ -66,9 +66,9 @@ void cop_model_table_swap(cop_model_table *one, cop_model_table *other, const ch
  * What a model has none of, and models that are not there, stay. COP_ENOMEM ... */
 COP_CHECK cop_err cop_model_table_set_size(
         cop_model_table *set, const char *stored, size_t length, const cop_model_size *size, cop_diag *diag);
-/* From here on a record is of a model that was begun anew, of that size, by its stored name: fresh, or, if it began as a
- * saved one, from the file that it is configured to begin with, which must be of that checksum. Its slot is another one
- * then. A model that is not there stays. Errors of start_from. */
+/* From here on a record is of a model that was begun anew, of that size, by its stored name: fresh, or, if it began as
+ * a saved one, from the file that it is configured to begin with, which must be of that checksum. Its slot is another
+ * one then. A model that is not there stays. Errors of start_from. */
 COP_CHECK cop_err cop_model_table_begin_anew(
         cop_model_table *set, const cop_wire_model *model, cop_log *log, cop_diag *diag);
 /* All get the size that they are configured with. The same. */

@@ -1,12 +1,12 @@
-/* daemon/models/model_table_private.h: what the table (model_table.c) and models that come and go in it (model_exchange.c)
- * share: slots by themselves, and what is parked. */
+/* daemon/models/model_table_private.h: what the table (model_table.c) and models that come and go in it
+ * (model_exchange.c) share: slots by themselves, and what is parked. */
 #ifndef COP_DAEMON_MODELS_MODEL_TABLE_PRIVATE_H
 #define COP_DAEMON_MODELS_MODEL_TABLE_PRIVATE_H
 
 #include "daemon/models/model_table.h"
 
-/* The slot's model begins as the saved one that it is configured to, as large as that one is: further arms and features are
- * added as records, or the end of recovery, have it. Errors of cop_model_table_start_from. */
+/* The slot's model begins as the saved one that it is configured to, as large as that one is: further arms and features
+ * are added as records, or the end of recovery, have it. Errors of cop_model_table_start_from. */
 COP_CHECK cop_err cop_model_table_start_slot(cop_model_slot **slot, cop_log *log, cop_diag *diag);
 /* It becomes as large as configured; the slot is another one then. */
 COP_CHECK cop_err cop_model_table_complete_slot(cop_model_slot **slot, cop_diag *diag);

@@ -51,8 +51,8 @@ void cop_timeline_begin(cop_timeline *timeline, double now, const cop_timeline_s
 void cop_timeline_take(cop_timeline *timeline, double now, const cop_timeline_sums *sums, const uint64_t *arm_decisions,
         const cop_loss_sum *losses);
 
-/* How many decisions of equal probabilities the weighed ones of such sums are worth, as a share of them: (sum w)^2 / (n sum w^2)
- * with w = 1 / p (Kish's effective sample size). NaN without decisions. */
+/* How many decisions of equal probabilities the weighed ones of such sums are worth, as a share of them: (sum w)^2 / (n
+ * sum w^2) with w = 1 / p (Kish's effective sample size). NaN without decisions. */
 double cop_timeline_effective_share(const cop_timeline_sums *sums);
 
 #endif

@@ -10,8 +10,8 @@
 #include "base/ranks.h"
 
 /* The process: argv as of cop_worker_arguments. Its exit status: 0 when it reported a result (which a daemon of another
- * version gets, too: refits fail, and why), 1 when it could not, 2 for wrong arguments. ranks: that are led, all with the same
- * arguments: all but the first help it. NULL: it is alone. */
+ * version gets, too: refits fail, and why), 1 when it could not, 2 for wrong arguments. ranks: that are led, all with
+ * the same arguments: all but the first help it. NULL: it is alone. */
 int cop_worker_main(int argc, char **argv, const cop_ranks *ranks);
 
 #endif

@@ -21,7 +21,8 @@ typedef struct cop_replica {
 	cop_replica_counts counts;
 } cop_replica;
 
-/* What waits for a start in the state folder takes its place; durable is locked, and not open yet. COP_EIO, with *diag. */
+/* What waits for a start in the state folder takes its place; durable is locked, and not open yet. COP_EIO, with *diag.
+ */
 COP_CHECK cop_err cop_replica_settle(cop_durability *durable, cop_diag *diag);
 /* durable and sockets are open, and kept. Begins to lead where the configuration has nobody to follow, else to follow.
  * COP_EIO, COP_ENOMEM, with *diag. Caller closes, also after an error, before both. */

@@ -1,6 +1,6 @@
-/* A record is looked at before anything changes: whether the journal takes it, whether the models are those that it is of,
- * whether a challenger's file is there. Then it is applied, as recovery does, and appended, which cannot fail any more.
- * What is not passed yet stays first in line. */
+/* A record is looked at before anything changes: whether the journal takes it, whether the models are those that it is
+ * of, whether a challenger's file is there. Then it is applied, as recovery does, and appended, which cannot fail any
+ * more. What is not passed yet stays first in line. */
 #include "daemon/replica/replica_apply.h"
 
 #include <inttypes.h>

@@ -137,8 +137,8 @@ static bool is_state(const char *name)
 	return checkpoint || strcmp(name, COP_STATE_DIR_JOURNAL) == 0 || strcmp(name, COP_STATE_DIR_CHALLENGERS) == 0;
 }
 
-/* Whether there is nothing to keep: no checkpoint, no challenger, and no record in the journal. Then the journal's files,
- * which are segments without a record, are removed. */
+/* Whether there is nothing to keep: no checkpoint, no challenger, and no record in the journal. Then the journal's
+ * files, which are segments without a record, are removed. */
 static bool drop_empty(const char *state_dir)
 {
 	char folder[PATH], name[COP_JOURNAL_NAME_ROOM];

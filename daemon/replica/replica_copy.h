@@ -21,8 +21,8 @@ void cop_replica_copy_init(cop_replica_copy *copy, const char *state_dir);
 void cop_replica_copy_fini(cop_replica_copy *copy);
 /* Begins with the first part. COP_EIO, COP_EFULL, with *diag. */
 COP_CHECK cop_err cop_replica_copy_begin(cop_replica_copy *copy, const char *model, uint64_t number, cop_diag *diag);
-/* The part at `offset` of a file of `size` bytes. COP_EEND: it is whole by now, and checked. COP_EFORMAT: it is damaged,
- * and dropped. COP_EIO, COP_EFULL, COP_ENOMEM, with *diag. */
+/* The part at `offset` of a file of `size` bytes. COP_EEND: it is whole by now, and checked. COP_EFORMAT: it is
+ * damaged, and dropped. COP_EIO, COP_EFULL, COP_ENOMEM, with *diag. */
 COP_CHECK cop_err cop_replica_copy_take(
         cop_replica_copy *copy, const void *data, size_t length, uint64_t size, cop_diag *diag);
 
@@ -34,8 +34,8 @@ COP_CHECK cop_err cop_replica_copy_place_challenger(cop_replica_copy *copy, cop_
 /* The checkpoint that is whole waits for a start, which settles it. COP_EIO. */
 COP_CHECK cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, cop_diag *diag);
 /* At a start, before anything of the state folder is open: if such a checkpoint waits, moves journal, checkpoints and
- * challengers into a new folder diverged.N, if there are any, and puts the checkpoint in their place. settled: whether it
- * did; to: the new folder's path, "" for none. COP_EIO, COP_ENOMEM, with *diag. */
+ * challengers into a new folder diverged.N, if there are any, and puts the checkpoint in their place. settled: whether
+ * it did; to: the new folder's path, "" for none. COP_EIO, COP_ENOMEM, with *diag. */
 COP_CHECK cop_err cop_replica_copy_settle(const char *state_dir, bool *settled, char *to, size_t room, cop_diag *diag);
 
 #endif

@@ -262,7 +262,8 @@ static void take_part(cop_replica_follower *f, const cop_replica_message *m, zmq
 	}
 }
 
-/* Which of the configuration's list has this link among its own, which are divided by spaces; the list's length: none. */
+/* Which of the configuration's list has this link among its own, which are divided by spaces; the list's length: none.
+ */
 static size_t find_place(const cop_replica_follower *f, const char *links)
 {
 	char endpoint[COP_CONFIG_ENDPOINT + 1];

@@ -1,8 +1,8 @@
 /* daemon/replica/replica_follower.h: the link's side of one that follows: recovery that goes on for ever.
  *
- * Records that come are applied to the models and appended to the journal under the numbers that they have, and the leader
- * is told. What cannot be applied yet, as a promotion whose challenger's file is not there, is neither passed nor
- * acknowledged. The loop's thread. */
+ * Records that come are applied to the models and appended to the journal under the numbers that they have, and the
+ * leader is told. What cannot be applied yet, as a promotion whose challenger's file is not there, is neither passed
+ * nor acknowledged. The loop's thread. */
 #ifndef COP_DAEMON_REPLICA_REPLICA_FOLLOWER_H
 #define COP_DAEMON_REPLICA_REPLICA_FOLLOWER_H
 
@@ -27,10 +27,11 @@ const char *cop_replica_follower_state_text(cop_replica_state state);
 typedef struct cop_replica_hooks {
 	/* Reads the configuration again and serves it. COP_EINVAL: it is wrong. */
 	cop_err (*reload)(void *context);
-	/* Whether its configuration, with these live changes (daemon/config/live.h), has the models of the set; else why. */
+	/* Whether its configuration, with these live changes (daemon/config/live.h), has the models of the set; else
+	 * why. */
 	bool (*fits)(void *context, cop_replica_text live, const cop_replica_text *set, char *why, size_t room);
-	/* Serves them, or only writes them for the start that follows. COP_EINVAL, COP_EFORMAT, COP_EIO, COP_ENOMEM, with
-	 * why; nothing was changed then. */
+	/* Serves them, or only writes them for the start that follows. COP_EINVAL, COP_EFORMAT, COP_EIO, COP_ENOMEM,
+	 * with why; nothing was changed then. */
 	cop_err (*change)(void *context, cop_replica_text live, bool serve, char *why, size_t room);
 	void *context;
 } cop_replica_hooks;

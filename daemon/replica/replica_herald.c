@@ -1,5 +1,5 @@
-/* An instance that leads in a lower epoch ends by it, one that follows a lower one, or seeks, joins where it says. What they
- * answer is of no use. */
+/* An instance that leads in a lower epoch ends by it, one that follows a lower one, or seeks, joins where it says. What
+ * they answer is of no use. */
 #include "daemon/replica/replica_herald.h"
 
 #define EVERY_SECONDS 1.0

@@ -1,6 +1,7 @@
-/* Each follower is a row of a table, found by its connection's identity. A connection that says anything but `join` first,
- * as after a restart of this process, is told to join. A turn sends each follower what its window has room for: memory
- * first; where memory begins behind what it needs, a job reads that from the disk, one for each follower at a time. */
+/* Each follower is a row of a table, found by its connection's identity. A connection that says anything but `join`
+ * first, as after a restart of this process, is told to join. A turn sends each follower what its window has room for:
+ * memory first; where memory begins behind what it needs, a job reads that from the disk, one for each follower at a
+ * time. */
 #include "daemon/replica/replica_leader.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* daemon/replica/replica_leader.h: the link's side of the one that leads: it feeds its journal to followers.
  *
- * A follower that is near gets records out of memory as they are written, one that is further behind out of the journal's
- * files, and one that cannot go on from what it has, a checkpoint first. What is on its way to one follower is bounded:
- * beyond that it is sent nothing until it says that it took some. Nothing here waits. The loop's thread. */
+ * A follower that is near gets records out of memory as they are written, one that is further behind out of the
+ * journal's files, and one that cannot go on from what it has, a checkpoint first. What is on its way to one follower
+ * is bounded: beyond that it is sent nothing until it says that it took some. Nothing here waits. The loop's thread. */
 #ifndef COP_DAEMON_REPLICA_REPLICA_LEADER_H
 #define COP_DAEMON_REPLICA_REPLICA_LEADER_H
 

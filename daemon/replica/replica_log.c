@@ -1,5 +1,5 @@
-/* Batches are a ring: they come at its end, go at its beginning, and are found by halving. Their records are whole, written by this process, so
- * walking from head to head by the lengths in them needs no check. */
+/* Batches are a ring: they come at its end, go at its beginning, and are found by halving. Their records are whole,
+ * written by this process, so walking from head to head by the lengths in them needs no check. */
 #include "daemon/replica/replica_log.h"
 
 #include <endian.h>

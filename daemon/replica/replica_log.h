@@ -1,7 +1,8 @@
 /* daemon/replica/replica_log.h: the newest records of a leader's journal, in memory, for followers that are near.
  *
  * Batches as they were written, oldest first, within a bound of bytes: what does not fit any more is forgotten, and who
- * still wants it reads the journal's files. Behind a batch there may be the checksums of the state there. One thread. */
+ * still wants it reads the journal's files. Behind a batch there may be the checksums of the state there. One thread.
+ */
 #ifndef COP_DAEMON_REPLICA_REPLICA_LOG_H
 #define COP_DAEMON_REPLICA_REPLICA_LOG_H
 

@@ -1,4 +1,5 @@
-/* A table has each key once, with the kinds that carry it; all that a kind carries is put, and needed when it is read. */
+/* A table has each key once, with the kinds that carry it; all that a kind carries is put, and needed when it is read.
+ */
 #include "daemon/replica/replica_message.h"
 
 #include <stddef.h>

@@ -4,8 +4,8 @@
 
 #include "daemon/config/config.h"
 
-/* Whether the configuration serves the models of this set (wire/wire_models.h), no others, in the same shape; more arms or
- * features than the set has are allowed. Else why has what differs. */
+/* Whether the configuration serves the models of this set (wire/wire_models.h), no others, in the same shape; more arms
+ * or features than the set has are allowed. Else why has what differs. */
 bool cop_replica_models_fit(const cop_config *config, const void *set, size_t length, char *why, size_t room);
 
 #endif

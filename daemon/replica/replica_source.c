@@ -1,6 +1,6 @@
-/* A reader goes over the segments that there were when it was opened: at their end it is closed, and the next task opens
- * another one. The last segment is being written while it is read: what a reader meets beyond `until`, half a record
- * perhaps, says nothing. */
+/* A reader goes over the segments that there were when it was opened: at their end it is closed, and the next task
+ * opens another one. The last segment is being written while it is read: what a reader meets beyond `until`, half a
+ * record perhaps, says nothing. */
 #include "daemon/replica/replica_source.h"
 
 #include <errno.h>

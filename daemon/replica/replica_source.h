@@ -45,7 +45,8 @@ void cop_replica_source_init(cop_replica_source *source, const char *state_dir);
 void cop_replica_source_fini(cop_replica_source *source);
 /* No job is under way; what the task needs is filled in. COP_EIO. */
 COP_CHECK cop_err cop_replica_source_start(cop_replica_source *source, cop_replica_task task);
-/* A job is done: which one, whose results are there until the next starts. COP_REPLICA_TASK_NONE: none is, or not yet. */
+/* A job is done: which one, whose results are there until the next starts. COP_REPLICA_TASK_NONE: none is, or not yet.
+ */
 cop_replica_task cop_replica_source_take(cop_replica_source *source);
 
 #endif

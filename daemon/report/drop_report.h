@@ -1,5 +1,6 @@
 /* daemon/report/drop_report.h: what went wrong with messages lately, as lines of the log: requests refused for want of
- * room, memory or a journal, messages that peers missed, values that statistics took in cut, and what is newly known of control groups.
+ * room, memory or a journal, messages that peers missed, values that statistics took in cut, and what is newly known of
+ * control groups.
  *
  * Counters are compared now and then, so that a flood makes a line each time and not one for each message. The loop's
  * thread. */

@@ -1,5 +1,5 @@
-/* Every map is opened and closed with cop_wire_put_map_open and cop_wire_put_map_close, which count its entries. Orders are
- * carried out by rising numbers, so that one below the order under way is done. */
+/* Every map is opened and closed with cop_wire_put_map_open and cop_wire_put_map_close, which count its entries. Orders
+ * are carried out by rising numbers, so that one below the order under way is done. */
 #include "daemon/report/forget_body.h"
 
 #include "wire/wire_put.h"

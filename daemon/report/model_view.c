@@ -1,4 +1,5 @@
-/* A page that is drawn goes to the place of the oldest one. While the job runs nothing of what it works on is looked at. */
+/* A page that is drawn goes to the place of the oldest one. While the job runs nothing of what it works on is looked
+ * at. */
 #include "daemon/report/model_view.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* daemon/report/model_view.h: a serving model as a page (online/model_page.h), drawn on a thread beside the loop.
  *
- * Until the page is there, whoever asks has to ask again. For that the loop saves the model once, as for a checkpoint; the
- * thread loads that and draws it. One is drawn at a time, and the newest pages are kept for a while, so that many who
- * ask cost no more than one. The loop's thread. */
+ * Until the page is there, whoever asks has to ask again. For that the loop saves the model once, as for a checkpoint;
+ * the thread loads that and draws it. One is drawn at a time, and the newest pages are kept for a while, so that many
+ * who ask cost no more than one. The loop's thread. */
 #ifndef COP_DAEMON_REPORT_MODEL_VIEW_H
 #define COP_DAEMON_REPORT_MODEL_VIEW_H
 
@@ -34,8 +34,8 @@ typedef struct cop_model_view {
 /* All zero is empty. Waits for what is being drawn. */
 void cop_model_view_fini(cop_model_view *view);
 
-/* now: monotonic seconds, real: unix ones. The page of the model, borrowed until the next call; NULL: it is being drawn,
- * or another one is. page->err: it cannot be drawn. */
+/* now: monotonic seconds, real: unix ones. The page of the model, borrowed until the next call; NULL: it is being
+ * drawn, or another one is. page->err: it cannot be drawn. */
 const cop_model_view_page *cop_model_view_ask(
         cop_model_view *view, const cop_model_slot *slot, double now, double real);
 

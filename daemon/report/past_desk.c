@@ -1,5 +1,5 @@
-/* One item runs at most. One whose asker has gone is killed at once and its end taken in later, so that nothing waits. An
- * answer stays for a moment, for all who asked the same. */
+/* One item runs at most. One whose asker has gone is killed at once and its end taken in later, so that nothing waits.
+ * An answer stays for a moment, for all who asked the same. */
 #include "daemon/report/past_desk.h"
 
 #include <inttypes.h>

@@ -1,8 +1,9 @@
-/* daemon/report/past_desk.h: questions about decisions of the past, answered one at a time by a process beside the loop.
+/* daemon/report/past_desk.h: questions about decisions of the past, answered one at a time by a process beside the
+ * loop.
  *
- * Whoever asks has to ask again until the answer is there, and a question that nobody asks again is dropped: its process
- * is killed. Equal questions are one. The process is this program (daemon/past_answer.h). What is bounded: questions that
- * wait, the process' time, memory and answer. The loop's thread. */
+ * Whoever asks has to ask again until the answer is there, and a question that nobody asks again is dropped: its
+ * process is killed. Equal questions are one. The process is this program (daemon/past_answer.h). What is bounded:
+ * questions that wait, the process' time, memory and answer. The loop's thread. */
 #ifndef COP_DAEMON_REPORT_PAST_DESK_H
 #define COP_DAEMON_REPORT_PAST_DESK_H
 
@@ -68,8 +69,8 @@ void cop_past_desk_init(cop_past_desk *desk, const char *config_path, cop_log *l
 /* Kills the process, if one runs. */
 void cop_past_desk_fini(cop_past_desk *desk);
 
-/* The question's item, borrowed until the desk's next call: its state is QUEUED, RUNNING, or that of an answer. NULL: too
- * many wait. now: monotonic seconds. */
+/* The question's item, borrowed until the desk's next call: its state is QUEUED, RUNNING, or that of an answer. NULL:
+ * too many wait. now: monotonic seconds. */
 const cop_past_desk_item *cop_past_desk_ask(cop_past_desk *desk, const cop_past_desk_question *question, double now);
 /* Once a turn of the loop. */
 void cop_past_desk_turn(cop_past_desk *desk, double now);

@@ -27,9 +27,9 @@ typedef cop_err cop_event_handler(
 
 /* Decides the context in body (with its candidates, where the model ranks) and appends its action to out. One that an
  * event log brought before changes nothing: it gets its action again, or, if that waits no longer, a repeat's answer
- * (wire/wire_reply.h). On error
- * nothing is appended, the model is as it was, and the fault says why: errors of cop_wire_context_decode, COP_ENOMEM
- * (internal). Where the scope follows, it is the best action, with p = 1 and `durable: false`; models of values are refused. */
+ * (wire/wire_reply.h). On error nothing is appended, the model is as it was, and the fault says why: errors of
+ * cop_wire_context_decode, COP_ENOMEM (internal). Where the scope follows, it is the best action, with p = 1 and
+ * `durable: false`; models of values are refused. */
 COP_CHECK cop_err cop_event_decide(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 

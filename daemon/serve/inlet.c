@@ -537,7 +537,8 @@ void cop_inlet_idle(cop_inlet *inlet)
 	}
 }
 
-/* ZeroMQ keeps messages back only for a connection that takes no more bytes: whoever merely has some on the way reads. */
+/* ZeroMQ keeps messages back only for a connection that takes no more bytes: whoever merely has some on the way reads.
+ */
 static bool takes_no_more(int fd)
 {
 	struct pollfd one = { .fd = fd, .events = POLLOUT };

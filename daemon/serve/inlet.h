@@ -9,10 +9,10 @@
  *   - when unfinished messages together take their share of the budget, the connection with the largest one ends;
  *   - when finished messages that the loop has not taken do, ZeroMQ's thread reads nothing until it has: senders wait;
  *   - of subscriptions only those that can match an action reach ZeroMQ; others are left out and counted;
- *   - on endpoints of CURVE a connection that is not encrypted ends at its greeting. Subscriptions cannot be read there,
- *     and are judged by daemon/serve/sockets.c. Nor can it be seen which frame ends a message: what has come since the
- *     last message that the loop took is counted, and when a loop without work leaves too much of it, the connection
- *     with the most of it ends.
+ *   - on endpoints of CURVE a connection that is not encrypted ends at its greeting. Subscriptions cannot be read
+ *     there, and are judged by daemon/serve/sockets.c. Nor can it be seen which frame ends a message: what has come
+ *     since the last message that the loop took is counted, and when a loop without work leaves too much of it, the
+ *     connection with the most of it ends.
  *
  * The budget has four equal shares: unfinished messages, finished ones, answers, actions; the last two are counted in
  * daemon/serve/sockets.c. One inlet is open in a process at a time. Functions may be called on any thread. */
@@ -68,8 +68,8 @@ typedef struct cop_inlet_state {
 COP_CHECK cop_err cop_inlet_open(const cop_config *config, cop_inlet **out);
 void cop_inlet_close(cop_inlet *inlet);
 
-/* Connections to this endpoint, as ZMQ_LAST_ENDPOINT has it, are of this kind, and of CURVE or in the clear. COP_ENOMEM.
- */
+/* Connections to this endpoint, as ZMQ_LAST_ENDPOINT has it, are of this kind, and of CURVE or in the clear.
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, bool curve, const char *endpoint);
 /* Connections that ZeroMQ opens to this endpoint, which is a server of CURVE, are of this kind (contexts or feedback).
  * COP_ENOMEM. */
@@ -80,8 +80,8 @@ void cop_inlet_name(cop_inlet *inlet, int fd, const char *name);
 /* Ends the connections of those subscribers whose name is lost. */
 typedef bool cop_inlet_lost(const void *context, const char *name);
 void cop_inlet_end_lost(cop_inlet *inlet, cop_inlet_lost *lost, const void *context);
-/* The models are those of the configuration now. If some were added, subscribers whose subscriptions were ignored, and who
- * are lost (NULL: nobody is), are cut off, so that they connect and subscribe again. */
+/* The models are those of the configuration now. If some were added, subscribers whose subscriptions were ignored, and
+ * who are lost (NULL: nobody is), are cut off, so that they connect and subscribe again. */
 void cop_inlet_set_models(
         cop_inlet *inlet, const cop_config *config, bool added, cop_inlet_lost *lost, const void *context);
 /* The subscriber whose connection has this descriptor wants what no model of now sends. */

@@ -1,8 +1,9 @@
 /* A ring whose capacity is a power of two, in the order in which answers were put; `bytes` is the sum of the costs of
  * what is in it. The first answer whose record is not committed holds back all behind it, so a peer sees answers in
- * order; under journal.sync = "replica" it may do so for long, so what says nothing about the journal passes, unless the
- * same requester waits already: whether this one may is looked at once, for it can only leave with that one later. If the journal is broken nothing is held back: what would promise too much is rewritten first. Where memory
- * is too short for that, an answer other than a decision becomes a constant error, and a decision leaves as it was. */
+ * order; under journal.sync = "replica" it may do so for long, so what says nothing about the journal passes, unless
+ * the same requester waits already: whether this one may is looked at once, for it can only leave with that one later.
+ * If the journal is broken nothing is held back: what would promise too much is rewritten first. Where memory is too
+ * short for that, an answer other than a decision becomes a constant error, and a decision leaves as it was. */
 #include "daemon/serve/outbox.h"
 
 #include <string.h>

@@ -48,8 +48,8 @@ void cop_outbox_init(cop_outbox *outbox, cop_outbox_listener *unheard, void *con
 void cop_outbox_fini(cop_outbox *outbox);
 /* Takes a copy of body; `to` (NULL with a topic) is taken over and left empty. COP_ENOMEM: nothing was taken. */
 COP_CHECK cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, const cop_bytes *body);
-/* Sends what is first in line as far as records up to `committed` allow, and what may pass it; `broken`: the rest too, told as
- * not durable. */
+/* Sends what is first in line as far as records up to `committed` allow, and what may pass it; `broken`: the rest too,
+ * told as not durable. */
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken);
 size_t cop_outbox_count(const cop_outbox *outbox);
 size_t cop_outbox_bytes(const cop_outbox *outbox);

@@ -1,5 +1,5 @@
-/* Name and key are properties of the connection, which daemon/serve/zap.c gave it. A name whose key is another one since
- * a reload counts as gone: the connection was made with the key before. */
+/* Name and key are properties of the connection, which daemon/serve/zap.c gave it. A name whose key is another one
+ * since a reload counts as gone: the connection was made with the key before. */
 #include "daemon/serve/permit.h"
 
 #include <string.h>

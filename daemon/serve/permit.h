@@ -24,7 +24,8 @@ typedef struct cop_permit_asked {
  * sender's line, NULL if it has no key. COP_EINVAL: it has not (forbidden), with the reason. */
 COP_CHECK cop_err cop_permit_check(const cop_access *access, zmq_msg_t *frame, const cop_permit_asked *asked,
         const cop_access_entry **client, cop_wire_fault *fault);
-/* The same, and whether it is within its limits, of which the message takes its part. COP_EINVAL: also if not (busy). */
+/* The same, and whether it is within its limits, of which the message takes its part. COP_EINVAL: also if not (busy).
+ */
 COP_CHECK cop_err cop_permit_take(const cop_access *access, zmq_msg_t *frame, const cop_permit_asked *asked,
         const cop_access_entry **client, cop_wire_fault *fault);
 /* The message that was taken has so many items; 0 is as 1. client: NULL is nobody. */

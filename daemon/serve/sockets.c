@@ -77,8 +77,8 @@ static bool begin_curve(void *socket, const char *secret, const char *server)
 	return ok && set_int(socket, ZMQ_CURVE_SERVER, 1);
 }
 
-/* What is bound or connected to next is in the clear. No domain of authentication is set before, since libzmq cannot take
- * one back, and peers in the clear would be asked for, too. */
+/* What is bound or connected to next is in the clear. No domain of authentication is set before, since libzmq cannot
+ * take one back, and peers in the clear would be asked for, too. */
 static bool end_curve(void *socket) { return set_int(socket, ZMQ_CURVE_SERVER, 0); }
 
 static bool is_encrypted(const cop_sockets *s, const char *endpoint)

@@ -64,14 +64,14 @@ typedef struct cop_sockets_message {
 /* With a section curve every endpoint of TCP is a server of CURVE. config and log are kept. COP_EIO with a message that
  * names the endpoint, COP_ENOMEM. Caller closes, also after an error. */
 COP_CHECK cop_err cop_sockets_open(cop_sockets *sockets, const cop_config *config, cop_log *log, cop_diag *diag);
-/* Exchanges the file of clients: config's is *access from here on, which gets the one before. Clients that lost what they
- * subscribed to are cut off; all others stay. Without CURVE nothing happens. */
+/* Exchanges the file of clients: config's is *access from here on, which gets the one before. Clients that lost what
+ * they subscribed to are cut off; all others stay. Without CURVE nothing happens. */
 void cop_sockets_set_clients(cop_sockets *sockets, cop_config *config, cop_access **access);
-/* The kept configuration has other models. Subscribers that had subscribed to one that was added, and those whose key may not
- * read all models, are cut off, and subscribe again. */
+/* The kept configuration has other models. Subscribers that had subscribed to one that was added, and those whose key
+ * may not read all models, are cut off, and subscribe again. */
 void cop_sockets_models_changed(cop_sockets *sockets, bool added);
-/* A socket between instances (daemon/replica), bound to all of the list, or connected to one item of it; the caller closes it,
- * before the sockets. Errors as open. */
+/* A socket between instances (daemon/replica), bound to all of the list, or connected to one item of it; the caller
+ * closes it, before the sockets. Errors as open. */
 COP_CHECK cop_err cop_sockets_open_link(
         cop_sockets *sockets, int type, const cop_config_list *bind, void **out, cop_diag *diag);
 COP_CHECK cop_err cop_sockets_connect_link(
@@ -86,8 +86,8 @@ void cop_sockets_release(cop_sockets_message *message);
 /* The descriptor that it came by, where the inlet asks for it; else -1. */
 int cop_sockets_source(const cop_sockets *sockets, cop_sockets_message *message);
 
-/* Answers the request that came by `socket` (requests, admin or api) from `to`, with an empty delimiter if it had one: status,
- * then body; both messages are left empty. What cannot be delivered is counted. */
+/* Answers the request that came by `socket` (requests, admin or api) from `to`, with an empty delimiter if it had one:
+ * status, then body; both messages are left empty. What cannot be delivered is counted. */
 void cop_sockets_reply(
         cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
 /* Publishes; a subscriber that is too slow misses it, which is counted, the others do not. False: there is a socket for

@@ -1,5 +1,5 @@
-/* daemon/streams/bridge_carrier.h: everything that one configuration asks to be carried: a reader for each partition, and
- * the memberships of groups. One thread. */
+/* daemon/streams/bridge_carrier.h: everything that one configuration asks to be carried: a reader for each partition,
+ * and the memberships of groups. One thread. */
 #ifndef COP_DAEMON_STREAMS_BRIDGE_CARRIER_H
 #define COP_DAEMON_STREAMS_BRIDGE_CARRIER_H
 

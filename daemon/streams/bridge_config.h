@@ -34,8 +34,8 @@ typedef struct cop_bridge_config {
 	void *file;
 } cop_bridge_config;
 
-/* Says on `errors` everything that is wrong, each with its place and what was expected. COP_EINVAL, COP_EIO, COP_ENOMEM;
- * on error *out is NULL. */
+/* Says on `errors` everything that is wrong, each with its place and what was expected. COP_EINVAL, COP_EIO,
+ * COP_ENOMEM; on error *out is NULL. */
 COP_CHECK cop_err cop_bridge_config_load(const char *path, FILE *errors, cop_bridge_config **out);
 void cop_bridge_config_free(cop_bridge_config *config);
 

@@ -17,18 +17,19 @@ typedef struct cop_bridge_daemon_settings {
 
 typedef struct cop_bridge_daemon cop_bridge_daemon;
 
-/* Also asks what the model is like. On error *out is NULL. COP_EINVAL: the daemon refuses, as when it has no such model;
- * COP_EEND, COP_EIO, COP_EFORMAT, COP_ENOMEM. */
+/* Also asks what the model is like. On error *out is NULL. COP_EINVAL: the daemon refuses, as when it has no such
+ * model; COP_EEND, COP_EIO, COP_EFORMAT, COP_ENOMEM. */
 COP_CHECK cop_err cop_bridge_daemon_open(
         const cop_bridge_daemon_settings *settings, cop_bridge_daemon **out, cop_diag *diag);
 void cop_bridge_daemon_close(cop_bridge_daemon *daemon);
 
-/* Fills in offset and minor of *at by its source and partition; *known false: there is no position. Errors as of open. */
+/* Fills in offset and minor of *at by its source and partition; *known false: there is no position. Errors as of open.
+ */
 COP_CHECK cop_err cop_bridge_daemon_position(
         cop_bridge_daemon *daemon, cop_wire_position *at, bool *known, cop_diag *diag);
 
-/* A batch's body. COP_OK: the answers, as many as `count`, borrowed until the next call. COP_EINVAL: refused as a whole,
- * and the fault says why. COP_EEND, COP_EIO, COP_EFORMAT. */
+/* A batch's body. COP_OK: the answers, as many as `count`, borrowed until the next call. COP_EINVAL: refused as a
+ * whole, and the fault says why. COP_EEND, COP_EIO, COP_EFORMAT. */
 COP_CHECK cop_err cop_bridge_daemon_batch(cop_bridge_daemon *daemon, const cop_bytes *body, size_t count,
         cop_wire_items *answers, cop_wire_fault *fault, cop_diag *diag);
 

@@ -1,13 +1,13 @@
-/* daemon/streams/bridge_event.h: an event of a log as the daemon takes it, and an action as a log takes it. No state: any
- * thread. */
+/* daemon/streams/bridge_event.h: an event of a log as the daemon takes it, and an action as a log takes it. No state:
+ * any thread. */
 #ifndef COP_DAEMON_STREAMS_BRIDGE_EVENT_H
 #define COP_DAEMON_STREAMS_BRIDGE_EVENT_H
 
 #include "base/bytes.h"
 #include "wire/wire_position.h"
 
-/* Appends the event (one MessagePack map, or one JSON object, in length bytes that a 0 follows) as a map that has `from`
- * beside what it had. COP_EFORMAT with the fault filled: it is neither; nothing was appended. COP_ENOMEM. */
+/* Appends the event (one MessagePack map, or one JSON object, in length bytes that a 0 follows) as a map that has
+ * `from` beside what it had. COP_EFORMAT with the fault filled: it is neither; nothing was appended. COP_ENOMEM. */
 COP_CHECK cop_err cop_bridge_event_put(
         cop_bytes *out, const void *event, size_t length, const cop_wire_position *from, cop_wire_fault *fault);
 

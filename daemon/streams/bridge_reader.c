@@ -1,5 +1,6 @@
 /* A session holds a connection to the daemon and one to the log. `after` is the last position that the daemon answered
- * for, and each batch carries it: a daemon that lost something since refuses, and the next session begins where it is. */
+ * for, and each batch carries it: a daemon that lost something since refuses, and the next session begins where it is.
+ */
 #include "daemon/streams/bridge_reader.h"
 
 #include <errno.h>

@@ -1,8 +1,9 @@
 /* daemon/streams/bridge_reader.h: one partition of one stream, carried by a thread of its own.
  *
- * Each session begins at the position that the daemon knows; a batch goes to the daemon, its actions go to the log, then
- * the next one is read. Whatever fails ends the session, and a new one begins after a wait that grows. So order is kept
- * within a partition, and what is sent twice is a repeat to the daemon. start and stop by one thread, counts by any. */
+ * Each session begins at the position that the daemon knows; a batch goes to the daemon, its actions go to the log,
+ * then the next one is read. Whatever fails ends the session, and a new one begins after a wait that grows. So order is
+ * kept within a partition, and what is sent twice is a repeat to the daemon. start and stop by one thread, counts by
+ * any. */
 #ifndef COP_DAEMON_STREAMS_BRIDGE_READER_H
 #define COP_DAEMON_STREAMS_BRIDGE_READER_H
 

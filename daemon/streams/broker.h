@@ -48,7 +48,8 @@ void cop_broker_batch_fini(cop_broker_batch *batch);
 COP_CHECK cop_err cop_broker_batch_add(
         cop_broker_batch *batch, const void *body, size_t length, uint64_t offset, uint64_t minor);
 
-/* The bytes from `at` on were appended to batch->bytes and become its next item. COP_ENOMEM: they are taken off again. */
+/* The bytes from `at` on were appended to batch->bytes and become its next item. COP_ENOMEM: they are taken off again.
+ */
 COP_CHECK cop_err cop_broker_batch_end(cop_broker_batch *batch, size_t at, uint64_t offset, uint64_t minor, bool dead);
 
 /* Whether anything is ever sent, and where an item goes. */
@@ -62,8 +63,8 @@ typedef enum cop_broker_start { COP_BROKER_BEHIND, COP_BROKER_OLDEST, COP_BROKER
  * returns. */
 typedef void (*cop_broker_change)(void *context, const uint32_t *partitions, size_t count, bool ours);
 
-/* A member of the group that settings->group names, where the engine shares out partitions. One thread, which also hears
- * the changes: in look and in leave. Errors as of a class. */
+/* A member of the group that settings->group names, where the engine shares out partitions. One thread, which also
+ * hears the changes: in look and in leave. Errors as of a class. */
 typedef struct cop_broker_group_class {
 	cop_err (*join)(const cop_broker_settings *settings, cop_broker_change change, void *context, void **out,
 	        cop_diag *diag);
@@ -72,15 +73,15 @@ typedef struct cop_broker_group_class {
 	void (*leave)(void *member); /* gives up all that it has; NULL is allowed */
 } cop_broker_group_class;
 
-/* Every function: COP_EIO with the reason in *diag when the broker does not answer or refuses; COP_ENOMEM. After an error
- * the broker is good for close alone. */
+/* Every function: COP_EIO with the reason in *diag when the broker does not answer or refuses; COP_ENOMEM. After an
+ * error the broker is good for close alone. */
 typedef struct cop_broker_class {
 	const char *name;
 	/* Connects. On error *out is NULL. */
 	cop_err (*open)(const cop_broker_settings *settings, void **out, cop_diag *diag);
-	/* The next event is the first behind *at, or the oldest, or the next that is added; *at is then what it is behind.
-	 * *gap: the log has lost events behind the position. COP_EINVAL: the log ends before it, and would give its numbers
-	 * again. */
+	/* The next event is the first behind *at, or the oldest, or the next that is added; *at is then what it is
+	 * behind. *gap: the log has lost events behind the position. COP_EINVAL: the log ends before it, and would give
+	 * its numbers again. */
 	cop_err (*seek)(void *broker, cop_broker_start start, cop_wire_position *at, bool *gap, cop_diag *diag);
 	/* Appends up to `most` events that are there, in order; waits for the first at most `seconds`. */
 	cop_err (*take)(void *broker, size_t most, double seconds, cop_broker_batch *out, cop_diag *diag);
@@ -88,8 +89,8 @@ typedef struct cop_broker_class {
 	bool (*lag)(void *broker, uint64_t *out);
 	/* Sends the actions, in order, and then leaves the hint that all up to `upto` were (NULL: up to none). */
 	cop_err (*send)(void *broker, const cop_broker_batch *actions, const cop_wire_position *upto, cop_diag *diag);
-	/* The hint that was left: COP_BROKER_BEHIND what *out is, or at the OLDEST event, since nothing was sent yet. NEWEST:
-	 * there is none. */
+	/* The hint that was left: COP_BROKER_BEHIND what *out is, or at the OLDEST event, since nothing was sent yet.
+	 * NEWEST: there is none. */
 	cop_broker_start (*hinted)(void *broker, cop_wire_position *out);
 	void (*close)(void *broker);         /* NULL is allowed */
 	const cop_broker_group_class *group; /* NULL: the engine has none */

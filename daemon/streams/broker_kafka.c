@@ -1,6 +1,7 @@
 /* The Kafka protocol by librdkafka. The partition is assigned, never subscribed to; which partitions are read here is
- * another source's part (broker_kafka_group.c). The offset of the group coppice-NAME, which has no members, is the hint. Every error of the consumer ends the session, so that a log that was cut is looked at again. Actions
- * have the partition's number as key, which keeps their order. */
+ * another source's part (broker_kafka_group.c). The offset of the group coppice-NAME, which has no members, is the
+ * hint. Every error of the consumer ends the session, so that a log that was cut is looked at again. Actions have the
+ * partition's number as key, which keeps their order. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

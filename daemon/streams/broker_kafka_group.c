@@ -1,5 +1,5 @@
-/* A member of a consumer group of Kafka. It reads nothing: its partitions are paused, and readers of their own read them
- * from where the daemon is, so what a rebalance does to fetches and offsets is of no account. Both protocols of
+/* A member of a consumer group of Kafka. It reads nothing: its partitions are paused, and readers of their own read
+ * them from where the daemon is, so what a rebalance does to fetches and offsets is of no account. Both protocols of
  * rebalancing are followed; the default moves only what has to move. */
 #include <stdio.h>
 #include <string.h>

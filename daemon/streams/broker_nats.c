@@ -1,7 +1,7 @@
-/* NATS JetStream. A topic is STREAM or STREAM/SUBJECT; a message's sequence in the stream is its offset. Each session has
- * a consumer of its own, without acknowledgements, that begins behind the position; its numbers are checked to have no
- * hole. There are no reconnects inside a session, so nothing waits in the library that the bridge does not know of. The
- * hint is the key NAME.PARTITION of the bucket coppice-streams, put when the actions are stored. */
+/* NATS JetStream. A topic is STREAM or STREAM/SUBJECT; a message's sequence in the stream is its offset. Each session
+ * has a consumer of its own, without acknowledgements, that begins behind the position; its numbers are checked to have
+ * no hole. There are no reconnects inside a session, so nothing waits in the library that the bridge does not know of.
+ * The hint is the key NAME.PARTITION of the bucket coppice-streams, put when the actions are stored. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <nats/nats.h>

@@ -1,4 +1,5 @@
-/* Answers are cut from blocks that double in size and are kept; a send takes all of them back. hiredis frees nothing. */
+/* Answers are cut from blocks that double in size and are kept; a send takes all of them back. hiredis frees nothing.
+ */
 #include "daemon/streams/broker_redis_wire.h"
 
 #include <stdalign.h>

@@ -1,4 +1,5 @@
-/* coppiced-streams: carries events between event logs and a daemon. Exit status: 0 stopped as asked, 1 failed, 2 usage. */
+/* coppiced-streams: carries events between event logs and a daemon. Exit status: 0 stopped as asked, 1 failed, 2 usage.
+ */
 #include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -98,8 +99,8 @@ static int print_checked(const cop_bridge_config *config)
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* The file is read again. One with errors changes nothing; else what is under way ends in order, and the new one begins.
- * *config is the one that is carried afterwards. */
+/* The file is read again. One with errors changes nothing; else what is under way ends in order, and the new one
+ * begins. *config is the one that is carried afterwards. */
 static cop_err reload(const char *path, cop_bridge_config **config, cop_bridge_carrier *carrier)
 {
 	char *text = NULL;

@@ -14,7 +14,8 @@ typedef enum cop_file_guard {
 } cop_file_guard;
 
 /* Opens path for reading; what lies in memory of a secret is the caller's buffer alone. Caller closes with fclose; on
- * error *out is NULL and *diag names the file. COP_EIO: it cannot be opened, or everybody can do what the guard forbids. */
+ * error *out is NULL and *diag names the file. COP_EIO: it cannot be opened, or everybody can do what the guard
+ * forbids. */
 COP_CHECK cop_err cop_file_guarded_open(const char *path, cop_file_guard guard, FILE **out, cop_diag *diag);
 
 #endif

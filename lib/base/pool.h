@@ -24,8 +24,8 @@ void cop_pool_free(cop_pool *pool);
 /* 1 for NULL. */
 unsigned cop_pool_threads(const cop_pool *pool);
 
-/* The ranks that divide what runs on this pool (kept); NULL: there are none, nor are there for a pool that is NULL. A run
- * of the pool itself is this rank's alone. */
+/* The ranks that divide what runs on this pool (kept); NULL: there are none, nor are there for a pool that is NULL. A
+ * run of the pool itself is this rank's alone. */
 void cop_pool_set_ranks(cop_pool *pool, const cop_ranks *ranks);
 const cop_ranks *cop_pool_ranks(const cop_pool *pool);
 

@@ -2,8 +2,8 @@
  *
  * All ranks do the same in the same order, but for tasks that are divided among them, largest first; what one works out
  * alone it gives to all the others, so that all go on with the same. How bytes travel is the caller's: lib knows no
- * network. NULL stands for one rank alone. Where ranks are led, only the first has the input, and the others wait for what it
- * fits (train/lend.h). */
+ * network. NULL stands for one rank alone. Where ranks are led, only the first has the input, and the others wait for
+ * what it fits (train/lend.h). */
 #ifndef COP_BASE_RANKS_H
 #define COP_BASE_RANKS_H
 
@@ -28,9 +28,9 @@ size_t cop_ranks_task(const cop_ranks *ranks, size_t i);
 /* What another rank gave: exactly what is left of the cursor. */
 typedef cop_err cop_ranks_take(void *context, cop_cursor *cursor);
 
-/* Gives what this rank worked out, or the error that it met, to all, and takes what the others give, in their order. The error
- * of the lowest rank that met one comes back on all of them. Another one, of gather, take, or memory, is this rank's alone:
- * the caller ends all ranks then. COP_EFORMAT. */
+/* Gives what this rank worked out, or the error that it met, to all, and takes what the others give, in their order.
+ * The error of the lowest rank that met one comes back on all of them. Another one, of gather, take, or memory, is this
+ * rank's alone: the caller ends all ranks then. COP_EFORMAT. */
 COP_CHECK cop_err cop_ranks_exchange(
         const cop_ranks *ranks, cop_err err, const cop_bytes *mine, cop_ranks_take *take, void *context);
 

@@ -1,9 +1,10 @@
 /* evaluate/cluster_mean.h: the mean of values in [0, 1] of units that come again and again, with an interval.
  *
- * Each unit falls into one of COP_CLUSTERS clusters by a hash, and stays there. A unit's values may hang together as they
- * like; units are independent of one another, so clusters are. With n_c values of sum s_c in cluster c,
+ * Each unit falls into one of COP_CLUSTERS clusters by a hash, and stays there. A unit's values may hang together as
+ * they like; units are independent of one another, so clusters are. With n_c values of sum s_c in cluster c,
  *     m = sum s_c / sum n_c,    v = sum (s_c - m n_c)^2 / (sum n_c)^2 (1 + 5 / k)
- * where k is the least of the effective numbers (sum w_c)^2 / sum w_c^2 of clusters by w = n, s and n - s. From k = 10 on
+ * where k is the least of the effective numbers (sum w_c)^2 / sum w_c^2 of clusters by w = n, s and n - s. From k = 10
+ * on
  *     |m - mean| <= sqrt(v (v + 0.01) / 0.01 (log((v + 0.01) / v) + 2 log(1 / (2 risk))))
  * the boundary of a normal mixture, which may be looked at any time (good for large numbers, as its v is estimated).
  * Before, the mean is at most the share q of units with any loss at all, and that is bounded from the share q^ seen (by

@@ -1,8 +1,8 @@
 /* evaluate/unit_mean.h: the running mean of values in [0, 1], with an interval that holds at all times at once.
  *
  * A running lower bound of the values and one of 1 less the values (running_bound.h): whatever the values' means, given
- * all that came before, their mean is within [low, high] at all times with probability 1 - 2 risk. Constant memory. Plain
- * struct; distinct objects on distinct threads. */
+ * all that came before, their mean is within [low, high] at all times with probability 1 - 2 risk. Constant memory.
+ * Plain struct; distinct objects on distinct threads. */
 #ifndef COP_EVALUATE_UNIT_MEAN_H
 #define COP_EVALUATE_UNIT_MEAN_H
 

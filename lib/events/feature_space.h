@@ -51,7 +51,8 @@ size_t cop_feature_space_dimension(const cop_feature_space *space);
 bool cop_feature_space_is_dense(const cop_feature_space *space);
 /* Dense: no more columns. */
 void cop_feature_space_freeze(cop_feature_space *space);
-/* Dense: in rows from here on, columns from `known` on are NaN unless a value comes for them; 0: none are. Not saved. */
+/* Dense: in rows from here on, columns from `known` on are NaN unless a value comes for them; 0: none are. Not saved.
+ */
 void cop_feature_space_set_known(cop_feature_space *space, size_t known);
 /* Dense, frozen: features met since that had no column. */
 uint64_t cop_feature_space_dropped(const cop_feature_space *space);
@@ -135,8 +136,8 @@ void cop_feature_room_fini(cop_feature_room *room);
 void cop_feature_space_save(const cop_feature_space *space, cop_bytes *bytes);
 COP_CHECK cop_err cop_feature_space_load(cop_cursor *cursor, cop_feature_space **out);
 
-/* Dense: these names become columns, in this order, behind those that there are, and then there are no more. A name is "namespace^feature", or a
- * feature of the default namespace; one that stands twice is one column. COP_ENOMEM. */
+/* Dense: these names become columns, in this order, behind those that there are, and then there are no more. A name is
+ * "namespace^feature", or a feature of the default namespace; one that stands twice is one column. COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_space_add_columns(cop_feature_space *space, const char *const *names, size_t count);
 
 #endif

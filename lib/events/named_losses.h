@@ -1,9 +1,9 @@
 /* events/named_losses.h: several named losses of one decision, of which a weighted sum is learned.
  *
  * Of decision t the losses l_i, i in [0, count), lie in [low_i, high_i], each in units of its own. What is learned is
- * the sum of w_i l_i over those that are told; w_i = 0: only reported. Names are 1 to COP_NAMED_LOSSES_NAME - 1 letters,
- * digits, '.', '_' or '-', and stay in the order in which they are given: a decision's values are by that order. Plain
- * structs, pure functions; any thread. */
+ * the sum of w_i l_i over those that are told; w_i = 0: only reported. Names are 1 to COP_NAMED_LOSSES_NAME - 1
+ * letters, digits, '.', '_' or '-', and stay in the order in which they are given: a decision's values are by that
+ * order. Plain structs, pure functions; any thread. */
 #ifndef COP_EVENTS_NAMED_LOSSES_H
 #define COP_EVENTS_NAMED_LOSSES_H
 

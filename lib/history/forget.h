@@ -3,11 +3,11 @@
  * A plan notes of every model under which ids the unit's decisions stand, each with the records between which the id is
  * the unit's: [its decision, the next decision of another unit under the same id). Feedback that brings its context and
  * the unit begins the same. What stands under such an id then, or names the unit, is the unit's: decisions, feedback,
- * activations, unheard. It becomes a record of type 8 (docs/reference/journal.md) that keeps time and model alone,
- * and, where other decisions were ended by it, these endings, without which they would wait for ever. Other records
- * lose what they list of the unit's endings. Records of a challenger that is dropped (cop_forget_drop_challenger) become of
- * type 8 as well. So what is left can be recovered from, from before the unit's first record
- * on. A plan is of one thread at a time; once it has been scanned, edits may be on several. */
+ * activations, unheard. It becomes a record of type 8 (docs/reference/journal.md) that keeps time and model alone, and,
+ * where other decisions were ended by it, these endings, without which they would wait for ever. Other records lose
+ * what they list of the unit's endings. Records of a challenger that is dropped (cop_forget_drop_challenger) become of
+ * type 8 as well. So what is left can be recovered from, from before the unit's first record on. A plan is of one
+ * thread at a time; once it has been scanned, edits may be on several. */
 #ifndef COP_HISTORY_FORGET_H
 #define COP_HISTORY_FORGET_H
 

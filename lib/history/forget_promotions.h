@@ -2,7 +2,8 @@
  * their challenger does.
  *
  * A challenge, and the promotions, rollbacks and retirements from there to the model's next challenge, are of the same
- * challenger; freezing is of none. Fed in the journal's order. One thread per list; what only reads may be on several. */
+ * challenger; freezing is of none. Fed in the journal's order. One thread per list; what only reads may be on several.
+ */
 #ifndef COP_HISTORY_FORGET_PROMOTIONS_H
 #define COP_HISTORY_FORGET_PROMOTIONS_H
 
@@ -33,8 +34,8 @@ void cop_forget_promotions_drop(cop_forget_promotions *list, const char *model, 
 bool cop_forget_promotions_is_gone(const cop_forget_promotions *list, uint64_t sequence);
 /* The last record that goes; 0: none does. */
 uint64_t cop_forget_promotions_last(const cop_forget_promotions *list);
-/* The challengers that served the model, and were in its shadow, at the end; 0: none. False: no challenge of the model is
- * in the list, and nothing is known. */
+/* The challengers that served the model, and were in its shadow, at the end; 0: none. False: no challenge of the model
+ * is in the list, and nothing is known. */
 bool cop_forget_promotions_serving(
         const cop_forget_promotions *list, const char *model, uint64_t *serving, uint64_t *shadow);
 

@@ -3,11 +3,11 @@
  * The records are joined as the daemon joined them, for they report it: what a decision ended with, default losses,
  * self-contained feedback, and decisions that were deferred, or whose action no subscriber was given, only if they were
  * shown or answered. Events come in the order in which they were learned, so that learning them again in this order
- * moves a model as the daemon's moved. A model may be given further arms or features; masks are as long as there were arms then, and dense contexts have as many
- * values as there were features then, or more; NaN is unknown. Their cost is the loss that was learned, in the model's loss_range; of values,
- * as it was sent. Memory is that of the decisions that wait. The reader is one of
- * events/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
- * reader. */
+ * moves a model as the daemon's moved. A model may be given further arms or features; masks are as long as there were
+ * arms then, and dense contexts have as many values as there were features then, or more; NaN is unknown. Their cost is
+ * the loss that was learned, in the model's loss_range; of values, as it was sent. Memory is that of the decisions that
+ * wait. The reader is one of events/event_reader.h; a journal that is still being written is read as far as it was at
+ * the opening. One thread per reader. */
 #ifndef COP_HISTORY_JOURNAL_HISTORY_H
 #define COP_HISTORY_JOURNAL_HISTORY_H
 
@@ -28,11 +28,12 @@ typedef struct cop_journal_history_settings {
 	size_t bins;
 	size_t features; /* dense contexts that are shorter are widened to so many values, NaN; 0: none are */
 	bool skip;       /* what is damaged is passed over; else it is an error */
-	/* In place of what was learned, the cost is the weighted sum of these named losses (events/named_losses.h); events that
-	 * were not told of one with a weight have no cost. count 0: what was learned. Not of values */
+	/* In place of what was learned, the cost is the weighted sum of these named losses (events/named_losses.h);
+	 * events that were not told of one with a weight have no cost. count 0: what was learned. Not of values */
 	cop_loss_weights losses;
-	bool leave_held; /* decisions that a baseline made (online/control.h) are left out: their p is not the policy's */
-	uint64_t from;   /* record to begin with; 0: the oldest. Not together with skip */
+	/* decisions that a baseline made (online/control.h) are left out: their p is not the policy's */
+	bool leave_held;
+	uint64_t from;        /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
 	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
 	cop_journal_skip_listener skips; /* with skip: hears what was passed over */

@@ -177,8 +177,8 @@ void cop_forest_rows_values(const cop_forest *f, uint32_t i, const uint32_t *fea
 /* What is in `left`, until now the whole leaf of tree m, goes to the sides of the node that divides it. */
 void cop_forest_rows_divide(cop_forest *f, size_t m, size_t left, size_t right, const cop_forest_node *node);
 void cop_forest_rows_save(const cop_forest *f, cop_bytes *bytes);
-/* Once the trees are loaded; inputs: of the saved rows, dense ones may have fewer, what they lack is 0. What is wrong is in
- * cursor->err. */
+/* Once the trees are loaded; inputs: of the saved rows, dense ones may have fewer, what they lack is 0. What is wrong
+ * is in cursor->err. */
 void cop_forest_rows_load(cop_forest *f, size_t inputs, cop_cursor *cursor);
 /* From a forest of as many trees, and of fewer inputs, perhaps, with room for as many rows; that one keeps none. */
 void cop_forest_parts_rows_inherit(cop_forest *f, cop_forest *from);

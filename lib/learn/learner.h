@@ -1,12 +1,14 @@
 /* learn/learner.h: the online learner: a context in, a decision out; a loss in, an update.
  *
  * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "ridge" (least squares
- * by arm, whose state is sums alone), "value" (continuous actions), "rank" (candidates with features of their own, whose number may change from event to event; an action is a
- * candidate's place among them), "trained" and "trained_value" (trees that a batch learner made, classes and numbers, as
- * they are; learn/learner_trained.c). A decision is a plain value that the caller keeps (online/pending.h) and gives back
- * with the loss. Contexts are raw rows: dense with `features` values, or sparse over 2^bits hashed features; candidates
- * likewise. Losses of arms and candidates are in [0, 1]; values live in [0, 1], scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
- * thread per learner; decide, learn and explain allocate nothing. Trees of a batch fit may be taken in. */
+ * by arm, whose state is sums alone), "value" (continuous actions), "rank" (candidates with features of their own,
+ * whose number may change from event to event; an action is a candidate's place among them), "trained" and
+ * "trained_value" (trees that a batch learner made, classes and numbers, as they are; learn/learner_trained.c). A
+ * decision is a plain value that the caller keeps (online/pending.h) and gives back with the loss. Contexts are raw
+ * rows: dense with `features` values, or sparse over 2^bits hashed features; candidates likewise. Losses of arms and
+ * candidates are in [0, 1]; values live in [0, 1], scaled from value_range by the caller. Same settings, seed and
+ * calls: same bits, on the same kind of processor. One thread per learner; decide, learn and explain allocate nothing.
+ * Trees of a batch fit may be taken in. */
 #ifndef COP_LEARN_LEARNER_H
 #define COP_LEARN_LEARNER_H
 
@@ -131,7 +133,8 @@ typedef struct cop_learner_class {
 	unsigned max_height;     /* of its trees */
 	double least_propensity; /* where the settings have none, with other policies than epsilon */
 	size_t predictions;      /* of a decision, that learning wants back */
-	/* What is wrong with settings beside what all learners refuse, "name: expectation"; NULL: nothing, or no function. */
+	/* What is wrong with settings beside what all learners refuse, "name: expectation"; NULL: nothing, or no
+	 * function. */
 	const char *(*refusal)(const cop_learner_settings *settings);
 	double (*footprint)(const cop_learner_settings *settings); /* bytes, with the defaults filled in */
 	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
@@ -178,11 +181,12 @@ typedef struct cop_learner_class {
 	/* The trees that are its own; NULL: it has none. */
 	size_t (*trees)(const cop_learner *learner);
 	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
-	/* Takes a refit's trees in; NULL: it cannot. And what it took in; NULL: nothing, or its own trees were replaced. */
+	/* Takes a refit's trees in; NULL: it cannot. And what it took in; NULL: nothing, or its own trees were
+	 * replaced. */
 	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
 	const struct cop_refit *(*refitted)(const cop_learner *learner);
-	/* Its sums, of a learner that is nothing but sums and how it explores; changed: they are not what they were. NULL:
-	 * models of several instances cannot be merged, since `apart` does not add up. */
+	/* Its sums, of a learner that is nothing but sums and how it explores; changed: they are not what they were.
+	 * NULL: models of several instances cannot be merged, since `apart` does not add up. */
 	struct cop_sums *(*sums)(cop_learner *learner, bool changed);
 	const char *apart; /* parts of its state, in words */
 } cop_learner_class;
@@ -194,10 +198,11 @@ struct cop_learner {
 	uint64_t rev;
 	bool frozen;       /* neither is this saved, */
 	uint64_t unlearnt; /* nor how many losses came since it was made that a frozen one did not learn */
-	/* Of the state that is loaded next, at most settings.arms and .features: those beyond are new. 0: the same. Not saved. */
+	/* Of the state that is loaded next, at most settings.arms and .features: those beyond are new. 0: the same. Not
+	 * saved. */
 	size_t saved_arms, saved_features;
-	/* Features of dense contexts that are never unknown: the first ones; the others, which came to a saved state, may be NaN.
-	 * 0: all. */
+	/* Features of dense contexts that are never unknown: the first ones; the others, which came to a saved state,
+	 * may be NaN. 0: all. */
 	size_t known;
 	/* Learning comes right after view of the same row, or explaining right after deciding it: what that left in
 	 * workspaces holds. */
@@ -223,7 +228,8 @@ const cop_learner_class *cop_learner_find(const char *name);
 /* Whether the learner of that name plays values, or candidates; false of one that does not exist. */
 bool cop_learner_plays_values(const cop_learner_settings *settings);
 bool cop_learner_plays_candidates(const cop_learner_settings *settings);
-/* Whether its saved states of fewer features can be loaded by learners of more: of dense contexts, not of candidates. */
+/* Whether its saved states of fewer features can be loaded by learners of more: of dense contexts, not of candidates.
+ */
 bool cop_learner_takes_features(const cop_learner_settings *settings);
 
 /* Dimension of raw rows: features, or 2^bits. */
@@ -357,16 +363,16 @@ COP_CHECK cop_err cop_learner_merge(cop_learner *learner, const struct cop_summa
 
 /* How large the state has grown, and soon will be: leaves of its largest tree; 0: no larger than at first. */
 size_t cop_learner_grown(const cop_learner *learner);
-/* A fresh learner gets the memory that such a state is copied into, all of its pages too, so that nothing of it is left to
- * the moment of taking over; it is only good for that, or for loading, then. COP_ESHAPE: there is no room for so much.
- * COP_ENOMEM. */
+/* A fresh learner gets the memory that such a state is copied into, all of its pages too, so that nothing of it is left
+ * to the moment of taking over; it is only good for that, or for loading, then. COP_ESHAPE: there is no room for so
+ * much. COP_ENOMEM. */
 COP_CHECK cop_err cop_learner_hold(cop_learner *learner, size_t leaves);
-/* A fresh learner that is as another one but for further arms, and where its class widens for further features, gets all the
- * memory that it needs to take over that one's state. COP_ESHAPE: it is not, or there is no room for so many. COP_ENOMEM.
- * `from` is as before. */
+/* A fresh learner that is as another one but for further arms, and where its class widens for further features, gets
+ * all the memory that it needs to take over that one's state. COP_ESHAPE: it is not, or there is no room for so many.
+ * COP_ENOMEM. `from` is as before. */
 COP_CHECK cop_err cop_learner_make_room(cop_learner *learner, const cop_learner *from);
-/* After that: the state becomes the learner's, as saving and loading it would, bit for bit, but what does not lie arm by
- * arm changes hands instead. `from` is only good for freeing then. Exploration comes with it. */
+/* After that: the state becomes the learner's, as saving and loading it would, bit for bit, but what does not lie arm
+ * by arm changes hands instead. `from` is only good for freeing then. Exploration comes with it. */
 void cop_learner_inherit(cop_learner *learner, cop_learner *from);
 
 /* Trees in the model, each as a plain oblique tree over standardised features (caller frees). */

@@ -1,8 +1,8 @@
 /* A model that `coppice train` made, served as it is: trees and how their rows are prepared (table/encoder.h). Learner
- * "trained" plays the class of greatest probability, the first among equals, with propensity 1; a class's predicted loss
- * is 1 - its probability. Learner "trained_value" plays the predicted value, in the unit of training's file, whatever
- * value_range is. Nothing is drawn and nothing is learned. New ones have no trees and play 0; state comes by load
- * (online/model_trained.h makes it). The same calls as `coppice predict` makes give the same bits. */
+ * "trained" plays the class of greatest probability, the first among equals, with propensity 1; a class's predicted
+ * loss is 1 - its probability. Learner "trained_value" plays the predicted value, in the unit of training's file,
+ * whatever value_range is. Nothing is drawn and nothing is learned. New ones have no trees and play 0; state comes by
+ * load (online/model_trained.h makes it). The same calls as `coppice predict` makes give the same bits. */
 #include "learn/learner_trained.h"
 
 #include <math.h>

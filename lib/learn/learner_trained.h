@@ -1,5 +1,5 @@
-/* learn/learner_trained.h: the state of learners "trained" and "trained_value", as it is saved behind name and revision: a
- * byte (1), then a section file with the encoder and the trees. */
+/* learn/learner_trained.h: the state of learners "trained" and "trained_value", as it is saved behind name and
+ * revision: a byte (1), then a section file with the encoder and the trees. */
 #ifndef COP_LEARN_LEARNER_TRAINED_H
 #define COP_LEARN_LEARNER_TRAINED_H
 

@@ -56,9 +56,9 @@ void cop_second_order_explain(
         const cop_second_order *model, const cop_row *x, size_t arm, cop_explained_expert *expert);
 
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes);
-/* Into a model of the same shape, or of more arms or, dense, more inputs, the constant the last one still: what P has of
- * two inputs stays where one block has both; other entries are as they begin. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE;
- * then its state is undefined. */
+/* Into a model of the same shape, or of more arms or, dense, more inputs, the constant the last one still: what P has
+ * of two inputs stays where one block has both; other entries are as they begin. COP_ESHAPE, COP_EFORMAT,
+ * COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor);
 /* The same where input j of `saved` ones is place[j] of the model's. COP_ESHAPE too: that many are not there. */
 COP_CHECK cop_err cop_second_order_load_placed(

@@ -18,7 +18,8 @@ typedef struct cop_sparse_state {
 	float *values, *sums;               /* rows x width */
 	float values_started, sums_started; /* what each of them began as */
 	size_t rows, width;
-	size_t saved; /* width of the rows to be loaded, at most width; 0: the same. The rest of a row stays as it began */
+	/* width of the rows to be loaded, at most width; 0: the same. The rest of a row stays as it began */
+	size_t saved;
 } cop_sparse_state;
 
 /* moved: a flag for each row (those are written); NULL: rows whose values or sums are not as they began. */

@@ -1,5 +1,6 @@
 /* Peers stand in the order of part and life. What can fail comes before the first change: a peer's room is made before
- * it takes its place. The sums of all others are added up anew with each summary, so they hang on what is known alone. */
+ * it takes its place. The sums of all others are added up anew with each summary, so they hang on what is known alone.
+ */
 #include "learn/sums.h"
 
 #include <math.h>

@@ -15,7 +15,8 @@
 #define WIDE 8
 
 /* 1/sqrt(v) and 1/v, v in [FLT_MIN, FLT_MAX], by the processor's estimates where it has them: 14 bits (AVX-512), 11
- * (AVX2) or, after one of Newton's steps, 15 (NEON). They only scale steps, whose length need not be right to three digits. */
+ * (AVX2) or, after one of Newton's steps, 15 (NEON). They only scale steps, whose length need not be right to three
+ * digits. */
 INLINE vec rsqrt(vec v)
 {
 #ifdef __AVX512F__

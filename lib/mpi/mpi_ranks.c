@@ -1,5 +1,5 @@
-/* MPI itself waits by turning on a processor. Here a rank that has waited for a while sleeps between looks, since what it waits
- * for may be minutes of another's work. */
+/* MPI itself waits by turning on a processor. Here a rank that has waited for a while sleeps between looks, since what
+ * it waits for may be minutes of another's work. */
 #include "mpi/mpi_ranks.h"
 
 #include <mpi.h>

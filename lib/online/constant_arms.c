@@ -1,5 +1,5 @@
-/* Propensities are bounded from below by what a double can invert, not by the caller: a weight beyond MOST counts as MOST,
- * which only moves the ends outward. */
+/* Propensities are bounded from below by what a double can invert, not by the caller: a weight beyond MOST counts as
+ * MOST, which only moves the ends outward. */
 #include "online/constant_arms.h"
 
 #include <math.h>

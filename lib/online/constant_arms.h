@@ -1,13 +1,13 @@
 /* online/constant_arms.h: what the policy gains over always playing one arm, for each of a model's arms.
  *
- * Of a decision that the policy drew with propensity p for arm A and that lost l in [0, 1], w = [A = k] / p has mean 1 for
- * each eligible arm k, and w l has the mean loss of k. So
+ * Of a decision that the policy drew with propensity p for arm A and that lost l in [0, 1], w = [A = k] / p has mean 1
+ * for each eligible arm k, and w l has the mean loss of k. So
  *     w l - l                has the mean  gain = loss of always k - loss of the policy,  and is at least -1,
  *     w (1 - l) - (1 - l)    has the mean -gain, and is at least -1,
- * and the running bound of each (evaluate/running_bound.h, with half of the risk) is an end of an interval that holds at
- * all times at once with probability 1 - COP_CONSTANT_ARMS_RISK: for each arm by itself, over the decisions in which it
- * was eligible, given all that came before, which may drift. Where p is small the interval is wide: `weight`^2 / `square`,
- * Kish's effective sample size, says how many losses of the arm's own it is worth.
+ * and the running bound of each (evaluate/running_bound.h, with half of the risk) is an end of an interval that holds
+ * at all times at once with probability 1 - COP_CONSTANT_ARMS_RISK: for each arm by itself, over the decisions in which
+ * it was eligible, given all that came before, which may drift. Where p is small the interval is wide: `weight`^2 /
+ * `square`, Kish's effective sample size, says how many losses of the arm's own it is worth.
  *
  * Memory is taken once. Plain struct; distinct objects on distinct threads. */
 #ifndef COP_ONLINE_CONSTANT_ARMS_H
@@ -45,7 +45,8 @@ typedef struct cop_constant_gain {
 void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out);
 
 void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out);
-/* Into ones of the same count. Errors stay in the cursor's err; COP_EFORMAT: another count, or nothing gives such sums. */
+/* Into ones of the same count. Errors stay in the cursor's err; COP_EFORMAT: another count, or nothing gives such sums.
+ */
 void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in);
 /* What another one has found of the arms that both have; the others begin. */
 void cop_constant_arms_inherit(cop_constant_arms *arms, const cop_constant_arms *from);

@@ -221,8 +221,8 @@ static bool told_unevenly(const cop_control *control)
 	return low[0] > high[1] || low[1] > high[0];
 }
 
-/* By decisions, over clusters, as a logarithm. What h promises is the variance if the units of a cluster, all as many as
- * in the others, came equally often; of fewer units than clusters, if each cluster with any had one. */
+/* By decisions, over clusters, as a logarithm. What h promises is the variance if the units of a cluster, all as many
+ * as in the others, came equally often; of fewer units than clusters, if each cluster with any had one. */
 static double log_odds_of_decisions(const cop_control *control)
 {
 	const double h = control->terms.share, units = estimate_units(control), each = fmax(units / COP_CLUSTERS, 1.0);

@@ -12,28 +12,30 @@
  * holds at all times at once with probability 1 - COP_CONTROL_RISK, for the means given all that came before, which may
  * drift. Where units come again, those are means of the very units that came, and a group of few units differs from
  * another by chance: each bound is then the farther one of this and of that over clusters of units
- * (evaluate/cluster_mean.h). Units come again when there are 5 % more decisions than units. Both are means over the losses
- * that came; where one group is told less often than the other they mislead, so the shares of ended decisions whose
- * loss came are compared over clusters too: `uneven` says that their bounds, with a risk of 0.001 together, lie apart.
+ * (evaluate/cluster_mean.h). Units come again when there are 5 % more decisions than units. Both are means over the
+ * losses that came; where one group is told less often than the other they mislead, so the shares of ended decisions
+ * whose loss came are compared over clusters too: `uneven` says that their bounds, with a risk of 0.001 together, lie
+ * apart.
  *
  * Whether units are split as promised: of each unit that falls on a place (of 65,536, by another hash) on which none
  * fell before, it counts whether it is held out. With share h these are independent draws, so for any a, b > 0
  *     odds = B(a + held, b + units - held) / B(a, b) / (h^held (1 - h)^(units - held))
  * is a martingale that starts at 1 (here a = 100 h, b = 100 (1 - h)), and ever reaches 1,000 with probability 0.001 at
  * most. Where units come again, or three quarters of the places are taken, the odds are the mean of these and of those
- * of decisions: with d_c = held out - h all of cluster c, S = sum d_c, V = the larger one of sum d_c^2 and what h promises
- * of so many units, and t = 100 units,
+ * of decisions: with d_c = held out - h all of cluster c, S = sum d_c, V = the larger one of sum d_c^2 and what h
+ * promises of so many units, and t = 100 units,
  *     odds = sqrt(t / (V + t)) exp(S^2 / (2 (V + t)))
  * so that a group whose units do not come back is seen, and what happens after all places are taken.
  *
- * Conservative terms give the policy an allowance a: the mean loss of all decisions since the terms began shall be at most
- * a above the baseline's. Of n decisions the policy made those with t losses told, u that ended without one and w that
- * wait. With U the upper bound of its mean loss and L the lower one of the control group's, as they were at an earlier
- * t' <= t (they are found anew with every few losses), it decides the next one only if
+ * Conservative terms give the policy an allowance a: the mean loss of all decisions since the terms began shall be at
+ * most a above the baseline's. Of n decisions the policy made those with t losses told, u that ended without one and w
+ * that wait. With U the upper bound of its mean loss and L the lower one of the control group's, as they were at an
+ * earlier t' <= t (they are found anew with every few losses), it decides the next one only if
  *     (t' + u) U + (t - t' + w + 1) <= (t + u + w + 1) L + a (n + 1),
- * else the baseline does. So what waits, or is not in the bounds yet, counts as a loss of 1, and what is never told as the
- * rest. With probability 1 - COP_CONTROL_RISK the promise holds at all times, where the baseline's mean loss does not
- * hang on the time. These decisions are kept back: they are not of the control group, whose comparison they would spoil.
+ * else the baseline does. So what waits, or is not in the bounds yet, counts as a loss of 1, and what is never told as
+ * the rest. With probability 1 - COP_CONTROL_RISK the promise holds at all times, where the baseline's mean loss does
+ * not hang on the time. These decisions are kept back: they are not of the control group, whose comparison they would
+ * spoil.
  *
  * Other terms begin everything again. Constant memory. Plain structs; distinct objects on distinct
  * threads. */
@@ -114,8 +116,8 @@ bool cop_control_note(cop_control *control, const cop_control_split *split, doub
 bool cop_control_allows(const cop_control *control, const cop_control_terms *terms);
 /* Of a place. */
 static inline unsigned cop_control_cluster(uint32_t place) { return place % COP_CLUSTERS; }
-/* A decision for a unit of that cluster that was made at `decided` ended, with this loss in [0, 1] or (NULL) without; one
- * before the terms of now began is passed over. */
+/* A decision for a unit of that cluster that was made at `decided` ended, with this loss in [0, 1] or (NULL) without;
+ * one before the terms of now began is passed over. */
 void cop_control_end(cop_control *control, cop_control_by by, unsigned cluster, double decided, const double *loss);
 /* Whether units come again. */
 bool cop_control_returning(const cop_control *control);

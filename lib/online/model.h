@@ -105,8 +105,8 @@ COP_CHECK cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated);
 /* Of the model's last decision. */
 const cop_model_maker *cop_model_made_by(const cop_model *model);
-/* Right after a new decision of the baseline's: with what probability the baseline plays each arm (of candidates: place); p
- * has room for all. */
+/* Right after a new decision of the baseline's: with what probability the baseline plays each arm (of candidates:
+ * place); p has room for all. */
 void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p);
 const cop_control *cop_model_control(const cop_model *model);
 /* Beside a control group, of models of arms: the policy's losses against each arm's. */
@@ -126,8 +126,8 @@ double cop_model_value(const cop_model *model, double y);
 /* Of a value drawn from a density (feedback from bins): that at y, per unit of value_range. */
 double cop_model_density(const cop_model *model, const cop_decision *decision);
 
-/* Of the feedback that comes next, in whatever form: what it has by the names of settings.losses beside the loss, which is
- * theirs weighed (events/named_losses.h). NULL: nothing. */
+/* Of the feedback that comes next, in whatever form: what it has by the names of settings.losses beside the loss, which
+ * is theirs weighed (events/named_losses.h). NULL: nothing. */
 void cop_model_tell_losses(cop_model *model, const cop_loss_values *losses);
 /* By the names of settings.losses. */
 const cop_named_accounts *cop_model_named_losses(const cop_model *model);
@@ -185,11 +185,12 @@ COP_CHECK cop_err cop_model_view_logged(cop_model *model, const cop_model_logged
  * pending_max, as after it was lowered, and forgets old ids; how many ended. */
 size_t cop_model_expire(cop_model *model, double now, size_t most);
 
-/* Ends the decisions that wait under these ids, with nothing learned, as if their windows had ended. How many waited. */
+/* Ends the decisions that wait under these ids, with nothing learned, as if their windows had ended. How many waited.
+ */
 size_t cop_model_forget(cop_model *model, const cop_event_id *ids, size_t count, double now);
 
-/* Whether decisions that are applied from records (online/model_record.h) are explained as they are made, too, as far as
- * explanations are kept. At first they are not. */
+/* Whether decisions that are applied from records (online/model_record.h) are explained as they are made, too, as far
+ * as explanations are kept. At first they are not. */
 void cop_model_explain_applied(cop_model *model, bool on);
 /* Why: for a waiting decision, as it was at decide time when that is still kept (*kept), else by the model as it is.
  * The explanation is the model's own until its next call. COP_ENOTFOUND: the id does not wait. */
@@ -207,8 +208,8 @@ typedef struct cop_model_waiting {
 	double own_p; /* not the policy's: with what probability that would have played the arm */
 } cop_model_waiting;
 typedef bool cop_model_visitor(void *context, const cop_event_id *id, const cop_model_waiting *waiting);
-/* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false. How
- * many were visited. */
+/* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false.
+ * How many were visited. */
 size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *visitor, void *context);
 /* Visits the one of that id; false: none waits. */
 bool cop_model_visit_one(const cop_model *model, const cop_event_id *id, cop_model_visitor *visitor, void *context);
@@ -222,8 +223,8 @@ COP_CHECK cop_err cop_model_explain_context(
 void cop_model_save(const cop_model *model, cop_bytes *bytes);
 /* From such a file's bytes, with the saved values of what cop_model_adjust may change (but explain_keep); call that
  * again to have the configured ones. The saved shape must be that of this model's settings, but that it may have fewer
- * arms or, of dense contexts, fewer features: COP_ESHAPE with both shapes in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
- */
+ * arms or, of dense contexts, fewer features: COP_ESHAPE with both shapes in *diag. COP_EFORMAT, COP_EVERSION,
+ * COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing. */
 COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
 /* What is to be known of a model, to make the memory for its state in another one while it goes on. */
 typedef struct cop_model_extent {
@@ -237,11 +238,12 @@ void cop_model_measure(const cop_model *model, cop_model_extent *out);
 /* A model that nothing happened to gets the memory for the state of such a one, all of its pages too; any thread. It is
  * only good for make_room or load then. Errors of make_room. */
 COP_CHECK cop_err cop_model_hold(cop_model *model, const cop_model_extent *extent, cop_diag *diag);
-/* Whether a model that nothing happened to is as another one but for further arms and features, so that it can inherit. */
+/* Whether a model that nothing happened to is as another one but for further arms and features, so that it can inherit.
+ */
 bool cop_model_inherits(const cop_model *model, const cop_model *from);
-/* Memory for all that such a model is to take over, and where there are further features its learners' state, through room;
- * `from` is as before. COP_ESHAPE with both numbers of arms, or of features, in *diag: there is no room for so many;
- * COP_ENOMEM. */
+/* Memory for all that such a model is to take over, and where there are further features its learners' state, through
+ * room; `from` is as before. COP_ESHAPE with both numbers of arms, or of features, in *diag: there is no room for so
+ * many; COP_ENOMEM. */
 COP_CHECK cop_err cop_model_make_room(cop_model *model, const cop_model *from, cop_bytes *room, cop_diag *diag);
 /* After that, between two events: its state is as if it had loaded what the other one saves, bit for bit, and it keeps
  * explanations too; but what does not lie arm by arm changes hands instead. `from` is only good for freeing then. */
@@ -251,8 +253,8 @@ COP_CHECK cop_err cop_model_can_load(
         const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag);
 /* The settings in such a file, to make a model of its shape. */
 COP_CHECK cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag);
-/* A model of those settings with the file's state. Errors of peek, new and load; on error *out is NULL. Caller frees with
- * cop_model_free. */
+/* A model of those settings with the file's state. Errors of peek, new and load; on error *out is NULL. Caller frees
+ * with cop_model_free. */
 COP_CHECK cop_err cop_model_open(const void *data, size_t length, cop_model **out, cop_diag *diag);
 
 #endif

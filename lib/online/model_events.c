@@ -347,8 +347,8 @@ static void find_maker(cop_model *model, const cop_model_context *context)
 		split->by = COP_CONTROL_KEPT;
 }
 
-/* What the baseline draws from: retired arms are the policy's to leave, and so are they the baseline's, but for an arm that
- * the caller names. */
+/* What the baseline draws from: retired arms are the policy's to leave, and so are they the baseline's, but for an arm
+ * that the caller names. */
 static const uint8_t *baseline_mask(const cop_model *model, const cop_model_context *context)
 {
 	const cop_shares *shares = &model->learner->settings.exploration.shares;

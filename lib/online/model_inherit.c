@@ -1,7 +1,7 @@
-/* All that can fail comes first: memory is made beside a state that goes on serving, most of it on another thread, which
- * knows of that state what was measured of it. Then what does not lie arm by arm changes hands, and the rest is copied;
- * nothing of that can fail. Where further features change all that a learner, or a part of it, consists of, that is saved
- * and loaded before, while the rest and what waits change hands all the same. */
+/* All that can fail comes first: memory is made beside a state that goes on serving, most of it on another thread,
+ * which knows of that state what was measured of it. Then what does not lie arm by arm changes hands, and the rest is
+ * copied; nothing of that can fail. Where further features change all that a learner, or a part of it, consists of,
+ * that is saved and loaded before, while the rest and what waits change hands all the same. */
 #include <string.h>
 
 #include "base/assert.h"

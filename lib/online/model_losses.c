@@ -1,5 +1,5 @@
-/* Named losses that wait lie with their decision by the place of the name; a decision has room for as many as there were
- * names when it was made. */
+/* Named losses that wait lie with their decision by the place of the name; a decision has room for as many as there
+ * were names when it was made. */
 #include "online/model_losses.h"
 
 #include <math.h>

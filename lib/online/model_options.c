@@ -25,8 +25,9 @@ static const char *const baselines[] = { "uniform", "caller", NULL };
 #define SHAPE                  .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_SHAPE
 #define SAVED_LIVE             .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE
 #define SAVED_ARMED            .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_ARMED
-#define QUIET                  .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET
-#define QUIET_ARMED            .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET | COP_SETTING_IS_ARMED
+#define QUIETLY                (COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET)
+#define QUIET                  .flags = QUIETLY
+#define QUIET_ARMED            .flags = QUIETLY | COP_SETTING_IS_ARMED
 #define EPSILON                .policies = 1u
 #define GAMMA                  .policies = 14u /* all others */
 #define MILLISECOND            1e3
@@ -38,7 +39,8 @@ static const char *const baselines[] = { "uniform", "caller", NULL };
 const cop_setting cop_model_options[] = {
 	{ "learner", COP_SETTING_NAME, L(learner), .words = cop_model_options_learners, OF(ALL),
 		ON_LINE("learner", "NAME"),
-		.text = "how the model learns (value: actions are numbers; rank: actions are candidates with features of their own)" },
+		.text = "how the model learns (value: actions are numbers; rank: actions are candidates with features "
+		        "of their own)" },
 	{ "features", COP_SETTING_WHOLE, L(features), WITHIN(0, COP_LEARNER_MAX_FEATURES), OF(ALL), SHAPE,
 		.text = "number of features of a context; 0: sparse contexts, whose features have names" },
 	{ "arms", COP_SETTING_WHOLE, L(arms), WITHIN(2, COP_LEARNER_MAX_ARMS), OF(CLASSES), SHAPE,
@@ -65,7 +67,8 @@ const cop_setting cop_model_options[] = {
 		ON_LINE("gamma", "G"), .text = "the greater G, the sooner the model keeps to the best predicted arm" },
 	{ "explore_first", COP_SETTING_WHOLE, X(first), WITHIN(0, 1e9), OF(POLICY), QUIET,
 		ON_LINE("explore-first", "N"), .text = "in the first N decisions each eligible arm is equally likely" },
-	{ "optimism", COP_SETTING_NUMBER, X(optimism), WITHIN(0, 1000), .learners = COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_RANK,
+	{ "optimism", COP_SETTING_NUMBER, X(optimism), WITHIN(0, 1000),
+		.learners = COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_RANK,
 		SAVED_LIVE, ON_LINE("optimism", "O"),
 		.text = "how much the model prefers arms that it knows little of, by lowering their predicted losses" },
 	{ "least_propensity", COP_SETTING_NUMBER, X(shares.least_propensity), WITHIN(0, 1), OF(POLICY), SAVED_LIVE,
@@ -81,15 +84,18 @@ const cop_setting cop_model_options[] = {
 	{ "trees", COP_SETTING_WHOLE, L(trees), WITHIN(0, COP_LEARNER_MAX_TREES),
 		.learners = COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_VALUE | COP_SETTING_OF_RANK, SHAPE,
 		ON_LINE("trees", "M"), .text = "number of oblique trees" },
-	{ "learning_rate", COP_SETTING_NUMBER, L(learning_rate), WITHIN(1e-9, COP_LEARNER_MAX_RATE), OF(LEARNING), SAVED,
+	{ "learning_rate", COP_SETTING_NUMBER, L(learning_rate), WITHIN(1e-9, COP_LEARNER_MAX_RATE),
+		OF(LEARNING), SAVED,
 		ON_LINE("rate", "R"),
 		.text = "learning rate (dgt: the step size; others: a factor on their step sizes)" },
-	{ "seed", COP_SETTING_WHOLE, L(seed), WITHIN(0, 0x1p64), .learners = COP_SETTING_OF_LEARNING | COP_SETTING_OF_RIDGE, SAVED,
+	{ "seed", COP_SETTING_WHOLE, L(seed), WITHIN(0, 0x1p64),
+		.learners = COP_SETTING_OF_LEARNING | COP_SETTING_OF_RIDGE, SAVED,
 		.text = "start of all random draws of the model" },
 	{ "reward_window", COP_SETTING_SECONDS, IN(reward_window), WITHIN(MILLISECOND, 365 * DAY), OF(ALL), LIVE,
 		.text = "how long a decision waits for its feedback" },
-	{ "default_loss", COP_SETTING_MAYBE, IN(has_default_loss), WITHIN(-(double)INFINITY, (double)INFINITY), .words = none, OF(ALL),
-		LIVE, .text = "loss that is learned when the window ends without feedback; none: the decision is dropped" },
+	{ "default_loss", COP_SETTING_MAYBE, IN(has_default_loss), WITHIN(-(double)INFINITY, (double)INFINITY),
+		.words = none, OF(ALL), LIVE,
+		.text = "loss that is learned when the window ends without feedback; none: the decision is dropped" },
 	{ "reward", COP_SETTING_WORD, IN(reward), .words = rewards, OF(ALL), LIVE,
 		.text = "which feedback counts when a decision gets several" },
 	{ "loss_range", COP_SETTING_RANGE, IN(loss_low), WITHIN(-1e100, 1e100), OF(ALL), SHAPE,
@@ -106,7 +112,8 @@ const cop_setting cop_model_options[] = {
 	{ "feedback", COP_SETTING_WORD, L(feedback), .words = cop_value_feedback_words, OF(VALUE), SHAPE,
 		.text = "what is played: a value drawn from bins, or one or two probes beside the value of the model" },
 	{ "shared_bias", COP_SETTING_UNLESS, L(literal), OF(DGT), SHAPE, ON_LINE("literal", NULL),
-		.text = "without the bias that all leaves share (shared_bias = false), as in Algorithm 1 of the paper" },
+		.text = "without the bias that all leaves share (shared_bias = false), as in Algorithm 1 of the "
+		        "paper" },
 	{ "holdout", COP_SETTING_NUMBER, IN(holdout), WITHIN(0, 0.99), OF(POLICY), QUIET,
 		.text = "share of units that get the baseline in place of the policy, as a control group" },
 	{ "baseline", COP_SETTING_MAYBE, IN(has_baseline), WITHIN(0, COP_LEARNER_MAX_ARMS - 1), .words = baselines,
@@ -126,13 +133,16 @@ const cop_setting cop_model_options[] = {
 	{ "pending_max", COP_SETTING_WHOLE, IN(pending_max), WITHIN(1, 100000000), OF(ALL), LIVE,
 		.text = "most decisions that wait for feedback; when there are more, the oldest ends at once" },
 	{ "pending_bytes", COP_SETTING_SIZE, IN(pending_bytes), WITHIN(64 * KIB, TIB), OF(ALL), LIVE,
-		.text = "most memory of decisions that wait for feedback; when they need more, the oldest end at once" },
+		.text = "most memory of decisions that wait for feedback; when they need more, the oldest end at "
+		        "once" },
 	{ "unheard", COP_SETTING_OTHER, OF(ALL), LIVE,
 		.text = "what becomes of contexts on streams while nobody subscribes to the model's actions" },
 	{ "unheard_max", COP_SETTING_OTHER, OF(ALL), LIVE,
 		.text = "most contexts that wait for a subscriber; when there are more, the oldest are dropped" },
-	{ "unheard_bytes", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "most memory of contexts that wait for a subscriber" },
-	{ "unheard_age", COP_SETTING_OTHER, OF(ALL), LIVE, .text = "longest time that a context waits for a subscriber" },
+	{ "unheard_bytes", COP_SETTING_OTHER, OF(ALL), LIVE,
+		.text = "most memory of contexts that wait for a subscriber" },
+	{ "unheard_age", COP_SETTING_OTHER, OF(ALL), LIVE,
+		.text = "longest time that a context waits for a subscriber" },
 	{ "memory", COP_SETTING_OTHER, OF(ALL), .flags = COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET,
 		.text = "most memory of the model and of all that waits for it; 0B: no bound" },
 	{ "rate", COP_SETTING_OTHER, OF(ALL), .flags = COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET,

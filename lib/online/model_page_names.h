@@ -41,7 +41,8 @@ typedef struct cop_model_page_name_list {
 	size_t count;
 } cop_model_page_name_list;
 
-/* Reads the file, if there is one. Errors of cop_stream_open_read, COP_ENOMEM. Finish with fini, also after an error. */
+/* Reads the file, if there is one. Errors of cop_stream_open_read, COP_ENOMEM. Finish with fini, also after an error.
+ */
 COP_CHECK cop_err cop_model_page_names_given_read(cop_model_page_given *given, cop_diag *diag);
 void cop_model_page_names_given_fini(cop_model_page_given *given);
 /* COP_ESHAPE: there are names, and not as many as the model needs. */

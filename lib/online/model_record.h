@@ -18,9 +18,10 @@ cop_wire_result cop_model_record_result(cop_feedback_result result);
 cop_wire_maker cop_model_record_maker(cop_control_by by);
 
 /* Does to the model what a record of its own reports (types decision, feedback, expiry, activation, unheard, merge;
- * others change nothing). The same records on the same state give the state that the recorded events gave, byte for byte.
- * COP_EINVAL: the record does not fit the model's state: the decision is not one of this model's or waits already, or
- * one that is ended or joined does not wait; what does fit of its endings was done. COP_ENOMEM, COP_EDIVERGED. */
+ * others change nothing). The same records on the same state give the state that the recorded events gave, byte for
+ * byte. COP_EINVAL: the record does not fit the model's state: the decision is not one of this model's or waits
+ * already, or one that is ended or joined does not wait; what does fit of its endings was done. COP_ENOMEM,
+ * COP_EDIVERGED. */
 COP_CHECK cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_wire_record *record);
 
 #endif

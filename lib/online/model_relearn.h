@@ -1,5 +1,5 @@
-/* online/model_relearn.h: records of a model's journal, taken by a model that also shows what it would have decided, and
- * that may have other settings than the one that made them.
+/* online/model_relearn.h: records of a model's journal, taken by a model that also shows what it would have decided,
+ * and that may have other settings than the one that made them.
  *
  * Decisions are followed as they were made. With the settings that the journal's model had, the state is that of
  * cop_model_apply (online/model_record.h), byte for byte, whatever `own` is. Thread rule as of the model. */
@@ -14,8 +14,8 @@ typedef struct cop_model_relearning {
 	/* Windows, default loss and reward rule are this model's: what records report of endings is not looked at, and
 	 * feedback is taken as if it had just come. */
 	bool rules;
-	/* What the model would have done at a decision's context, before it follows it; the view is borrowed. Not of values
-	 * without a density. NULL: not asked for. */
+	/* What the model would have done at a decision's context, before it follows it; the view is borrowed. Not of
+	 * values without a density. NULL: not asked for. */
 	void (*see)(void *context, const cop_policy_view *view);
 	void *context;
 	cop_feedback_result result; /* out: of a feedback, by `rules` */

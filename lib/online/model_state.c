@@ -1,4 +1,5 @@
-/* Settings are written option by option, each as its kind is, so that a reader can make a model of the same shape before it loads the rest. */
+/* Settings are written option by option, each as its kind is, so that a reader can make a model of the same shape
+ * before it loads the rest. */
 #include "online/model_state.h"
 
 #include <math.h>

@@ -97,7 +97,8 @@ bool cop_model_find(cop_model *model, const cop_event_id *id, cop_pending_entry 
 /* The same of one whose window is not over; one that is over is ended here. A new event begins. */
 bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry);
 /* Right after it was decided or followed: waits from now on, memory for it was reserved. own_p: of an observed one or
- * one that is held, NULL: it is the policy's. split: NULL, there is no control group. settled: of its record; NULL: it is no record's, so its explanation may be asked for. */
+ * one that is held, NULL: it is the policy's. split: NULL, there is no control group. settled: of its record; NULL: it
+ * is no record's, so its explanation may be asked for. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
         const double *own_p, const cop_control_split *split, const cop_wire_settled *settled);
 
@@ -115,8 +116,8 @@ COP_CHECK cop_err cop_model_state_apply_decision(
 COP_CHECK cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
 /* Adds losses to a waiting decision's, by the reward rule. COP_EDIVERGED: they overflow; nothing changed then. */
 COP_CHECK cop_err cop_model_record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled);
-/* Applied: the decision is learned of and ends; recorded: its losses are kept; a duplicate changes nothing. Errors of the
- * first two. */
+/* Applied: the decision is learned of and ends; recorded: its losses are kept; a duplicate changes nothing. Errors of
+ * the first two. */
 COP_CHECK cop_err cop_model_join(
         cop_model *model, cop_pending_entry *entry, const double *scaled, cop_feedback_result result, double now);
 /* Counts a feedback's result if err is COP_OK, and forgets old ids. Returns err. */

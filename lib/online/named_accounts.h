@@ -1,9 +1,9 @@
 /* online/named_accounts.h: what each of a model's named losses (events/named_losses.h) comes to.
  *
- * Of each name three running means (evaluate/unit_mean.h) of the losses that were told with a loss that was learned, cut to
- * the name's range: of all of them, and, of decisions with a control group (online/control.h), of the policy's and of the
- * control group's. The bounds of the first hold with probability 1 - COP_NAMED_ACCOUNTS_RISK, those of the other two
- * together, and so the interval of
+ * Of each name three running means (evaluate/unit_mean.h) of the losses that were told with a loss that was learned,
+ * cut to the name's range: of all of them, and, of decisions with a control group (online/control.h), of the policy's
+ * and of the control group's. The bounds of the first hold with probability 1 - COP_NAMED_ACCOUNTS_RISK, those of the
+ * other two together, and so the interval of
  *     gain = mean of the control group - mean of the policy   (where the weight is below 0: the negative)
  * with that probability too: for each name by itself, at all times at once, in the name's own units. Above 0 the policy
  * is better. An account is of a name and its range; with another range it begins again. Memory is taken once for each
@@ -34,7 +34,8 @@ typedef struct cop_named_accounts {
 	size_t count;
 } cop_named_accounts;
 
-/* From the names of `was` to those of `is`: accounts whose name and range stay are kept. COP_ENOMEM: nothing changed. */
+/* From the names of `was` to those of `is`: accounts whose name and range stay are kept. COP_ENOMEM: nothing changed.
+ */
 COP_CHECK cop_err cop_named_accounts_change(
         cop_named_accounts *accounts, const cop_named_losses *was, const cop_named_losses *is);
 void cop_named_accounts_fini(cop_named_accounts *accounts);
@@ -52,7 +53,8 @@ typedef struct cop_named_summary {
 	double gain, low, high; /* NaN unless both groups have losses */
 } cop_named_summary;
 
-/* returning: units come again, so the groups' bounds are those over clusters where these are farther (online/control.h). */
+/* returning: units come again, so the groups' bounds are those over clusters where these are farther
+ * (online/control.h). */
 void cop_named_accounts_get(const cop_named_accounts *accounts, const cop_named_losses *names, size_t i, bool returning,
         cop_named_summary *out);
 

@@ -3,8 +3,8 @@
  * home, and a print, the bits of its id's hash behind those that make its home. So looking for an id that does not
  * wait and closing a gap seldom touch a record, which is far away in memory. Growing hashes every record's id again.
  *
- * Records that have an owner are chained with their owner's too. Of the others none is older than `unowned`, which moves
- * to the young end only, so that looking for their oldest passes each record once. */
+ * Records that have an owner are chained with their owner's too. Of the others none is older than `unowned`, which
+ * moves to the young end only, so that looking for their oldest passes each record once. */
 #include "online/pending.h"
 
 #include <string.h>

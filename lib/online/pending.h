@@ -1,14 +1,14 @@
 /* online/pending.h: decisions that wait for their feedback, found by id, in order of time.
  *
  * Bounded by count and by bytes. A record holds what learning needs later: the context as given, the action and its
- * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
- * its share of the index included. While a second learner runs beside the first (online/model_shadow.h), also what that
- * one would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more;
- * where the learner wants to know which arms were eligible and some were not, a bit for each arm; of a decision that has
- * an owner 12 more; where losses have names and are recorded, 8 for each name. Beside the waiting
- * ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids mixed up: one in
- * 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown one. One thread; a
- * steady load allocates nothing. */
+ * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id, its
+ * share of the index included. While a second learner runs beside the first (online/model_shadow.h), also what that one
+ * would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more; where
+ * the learner wants to know which arms were eligible and some were not, a bit for each arm; of a decision that has an
+ * owner 12 more; where losses have names and are recorded, 8 for each name. Beside the waiting ones, ids that were
+ * answered or have expired are remembered for a while by a 64-bit hash (two ids mixed up: one in 10^13 at a million
+ * remembered), so that a duplicate or late feedback can be told from an unknown one. One thread; a steady load
+ * allocates nothing. */
 #ifndef COP_ONLINE_PENDING_H
 #define COP_ONLINE_PENDING_H
 
@@ -140,8 +140,8 @@ bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pend
 /* The one that has waited longest; false when none waits. */
 bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out);
 typedef bool cop_pending_visitor(void *context, const cop_event_id *id, const cop_pending_entry *entry);
-/* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false. How
- * many were visited. */
+/* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false.
+ * How many were visited. */
 size_t cop_pending_visit(const cop_pending *table, size_t most, cop_pending_visitor *visitor, void *context);
 /* How many of the owner's wait (0: of those without one). */
 size_t cop_pending_owned_count(const cop_pending *table, uint32_t owner);
@@ -173,16 +173,17 @@ void cop_pending_forget(cop_pending *table, double time);
 
 /* All of it, oldest first: equal histories give equal bytes. */
 void cop_pending_save(const cop_pending *table, cop_bytes *bytes);
-/* Into an empty table of the same shape, or as expected. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
+/* Into an empty table of the same shape, or as expected. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL,
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
-/* What is loaded next is of a model with so many arms and features, at most as many as the shape has: arms beyond were not
- * eligible, features beyond are unknown, as those from `known` on may be. 0: as the shape has. */
+/* What is loaded next is of a model with so many arms and features, at most as many as the shape has: arms beyond were
+ * not eligible, features beyond are unknown, as those from `known` on may be. 0: as the shape has. */
 void cop_pending_expect(cop_pending *table, size_t arms, size_t features, size_t known);
 /* Memory for inherit; `from` is as before. COP_ENOMEM; COP_ESHAPE: what waits has been given more too often. */
 COP_CHECK cop_err cop_pending_make_room(cop_pending *table, const cop_pending *from);
 /* After that, and before anything changes: an empty table of the same shape but for further arms and features, and the
- * same hash key, takes over all that waits or is remembered in another one, as saving and loading would: arms beyond were
- * not eligible, features beyond are unknown. In no time; `from` is empty then. */
+ * same hash key, takes over all that waits or is remembered in another one, as saving and loading would: arms beyond
+ * were not eligible, features beyond are unknown. In no time; `from` is empty then. */
 void cop_pending_inherit(cop_pending *table, cop_pending *from);
 
 #endif

@@ -1,5 +1,5 @@
-/* Everything is copied in and out, since a record is aligned to 4 bytes alone. A named loss that is not told is 0, so equal
- * histories give equal bytes. */
+/* Everything is copied in and out, since a record is aligned to 4 bytes alone. A named loss that is not told is 0, so
+ * equal histories give equal bytes. */
 #include "online/pending_losses.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* online/pending_losses.h: the losses recorded of a waiting decision, for pending.c and pending_record.c alone.
  *
  * They lie behind the head of a record that records: COP_PENDING_LOSSES_BYTES, then a number for each named loss
- * (events/named_losses.h) that there was room for when the decision was made. A record that does not record has none. */
+ * (events/named_losses.h) that there was room for when the decision was made. A record that does not record has none.
+ */
 #ifndef COP_ONLINE_PENDING_LOSSES_H
 #define COP_ONLINE_PENDING_LOSSES_H
 

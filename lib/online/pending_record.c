@@ -396,8 +396,8 @@ bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending
 	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
 }
 
-/* Saved as it lies in memory, but for the chains and the id's kind: whole, in three bits, which leaves the length's first
- * bit for a kept one. */
+/* Saved as it lies in memory, but for the chains and the id's kind: whole, in three bits, which leaves the length's
+ * first bit for a kept one. */
 void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes)
 {
 	bool kept = (r->id_kind & COP_PENDING_KEPT) != 0;

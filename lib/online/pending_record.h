@@ -1,11 +1,12 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
- *     head | losses (only where they are recorded) with a number for each name | predictions | shadow (if there was one) | own_p (only observed)
- *          | owner and its chain (only owned) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
+ *     head | losses (only where they are recorded) with a number for each name | predictions
+ *          | shadow (if there was one) | own_p (only observed) | owner and its chain (only owned) | nnz (only sparse)
+ *          | context | the same of the candidate | id | a bit for each arm (only masked)
  *
- * A record is of the size that the shape had when it was filled. The mask has a bit for each arm that there was then; arms
- * that came later were not eligible. Features that came later are unknown in a context.
- * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
+ * A record is of the size that the shape had when it was filled. The mask has a bit for each arm that there was then;
+ * arms that came later were not eligible. Features that came later are unknown in a context. A dense context of d
+ * floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
 #define COP_ONLINE_PENDING_RECORD_H
 

@@ -1,6 +1,6 @@
-/* The rows are turned, so that a feature's sums by class are made in one go over its own rows; the classes come by their
- * shares, so that the second rule ends at the first class that it does not take. Feature by feature, twice: to count,
- * and to write down. */
+/* The rows are turned, so that a feature's sums by class are made in one go over its own rows; the classes come by
+ * their shares, so that the second rule ends at the first class that it does not take. Feature by feature, twice: to
+ * count, and to write down. */
 #include "optim/l1_softmax_pairs.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* optim/l1_softmax_pairs.h: sparse rows with classes, and the weights that a softmax regression of them needs.
  *
- * Weights are kept only of pairs of a feature j and a class k that can be expected to need one under an L1 penalty lambda
- * (c: the rows' weights):
+ * Weights are kept only of pairs of a feature j and a class k that can be expected to need one under an L1 penalty
+ * lambda (c: the rows' weights):
  *
  *     sum over rows of class k of c_i |x_ij| > lambda        else W_kj > 0 (x >= 0) is never worth its penalty,
  *     or share of class k times sum_i c_i |x_ij| > lambda    else W_kj = 0 is best where W = 0

@@ -1,5 +1,5 @@
-/* A feature's weights stand as sums z of what gradients asked for, from which the penalty that the feature had so far is
- * taken off where a weight is needed (follow the regularised leader: McMahan, 2011). So a weight is 0 unless its
+/* A feature's weights stand as sums z of what gradients asked for, from which the penalty that the feature had so far
+ * is taken off where a weight is needed (follow the regularised leader: McMahan, 2011). So a weight is 0 unless its
  * gradients outweigh the penalty over many rows, not just the last one. A step has the length RATE (1 - progress) /
  * sqrt(the feature's squared gradients so far). Small weights that the last steps left are cleared at the end, as long
  * as the objective does not rise. */

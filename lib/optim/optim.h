@@ -71,9 +71,10 @@ COP_CHECK cop_err cop_optim_step_rows(cop_optim *optim, float *w, const float *g
 /* State and step count (not the settings). Errors stay in bytes->err. */
 void cop_optim_save(const cop_optim *optim, cop_bytes *bytes);
 
-/* Into an optimiser of the same name, shape and number of state arrays, or of more rows, the last `kept` of which are
- * those that were the last of the saved ones (0: those behind all are new); from there it continues as the saved one, bit
- * for bit. On error the state is as new. COP_ESHAPE: saved by another kind or shape. COP_EFORMAT, COP_ENONFINITE. */
+/* Into an optimiser of the same name, shape and number of state arrays, or of more rows, the last `kept` of which
+ * are those that were the last of the saved ones (0: those behind all are new); from there it continues as the saved
+ * one, bit for bit. On error the state is as new. COP_ESHAPE: saved by another kind or shape. COP_EFORMAT,
+ * COP_ENONFINITE. */
 COP_CHECK cop_err cop_optim_load(cop_optim *optim, size_t kept, cop_cursor *cursor);
 /* Into one of the same kind, columns and number of state arrays, and at least as many rows: the first rows go on as the
  * other's, further ones begin. */

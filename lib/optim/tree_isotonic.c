@@ -1,6 +1,6 @@
-/* A group is a subtree's top with some of what is below it; it is named by its top. A group's nodes are a list in `next`
- * that begins at the top and ends at NONE; `last` is the end of a top's list. value and support are those of a top's
- * group. Only a top can exceed its parent, since all nodes of a group have one value. */
+/* A group is a subtree's top with some of what is below it; it is named by its top. A group's nodes are a list in
+ * `next` that begins at the top and ends at NONE; `last` is the end of a top's list. value and support are those of a
+ * top's group. Only a top can exceed its parent, since all nodes of a group have one value. */
 #include "optim/tree_isotonic.h"
 
 #include <stdbool.h>

@@ -2,9 +2,9 @@
  *
  * A checkpoint file (store/checkpoint_file.h) whose body is a model file (store/section_file.h) with the sections
  * "refit" (model, settings, report, in the order of their structs but for what other sections hold), "promotion"
- * (cop_promotion_test_save), the window and those of the trees (tree/trees_checkpoint.h). So it outlives crashes whole or not at all, and the sequence in its
- * name is its writer's to choose. Bytes from outside are refused unless everything in them fits together. Distinct
- * objects on distinct threads. */
+ * (cop_promotion_test_save), the window and those of the trees (tree/trees_checkpoint.h). So it outlives crashes whole
+ * or not at all, and the sequence in its name is its writer's to choose. Bytes from outside are refused unless
+ * everything in them fits together. Distinct objects on distinct threads. */
 #ifndef COP_REFIT_REFIT_FILE_H
 #define COP_REFIT_REFIT_FILE_H
 

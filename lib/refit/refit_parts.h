@@ -23,8 +23,8 @@ typedef struct cop_refit_kind {
 	        cop_tree **raw);
 	/* Loss of the raw tree on the rows from train on. */
 	cop_err (*value)(cop_refit_problem *problem, const cop_tree *raw, double *out);
-	/* In place of both, for a forest: its next trees, of all rows: as many as come at once, from that number on. The caller
-	 * frees those that are counted, on error too. */
+	/* In place of both, for a forest: its next trees, of all rows: as many as come at once, from that number on.
+	 * The caller frees those that are counted, on error too. */
 	cop_err (*grow)(cop_refit_problem *problem, size_t first, cop_tree **raw, size_t *count);
 } cop_refit_kind;
 

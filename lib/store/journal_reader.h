@@ -29,15 +29,15 @@ COP_CHECK cop_err cop_journal_reader_open(
 void cop_journal_reader_close(cop_journal_reader *reader);
 
 /* The next record, its body borrowed until the next call. COP_EEND: there is none, the tail has how it ends.
- * COP_EFORMAT: damage, an epoch that falls, or a gap; diag->source is the segment, diag->offset the place. COP_EVERSION: a segment of a newer
- * version. COP_EIO, COP_ENOTFOUND, COP_ENOMEM. Failures and the end are sticky. */
+ * COP_EFORMAT: damage, an epoch that falls, or a gap; diag->source is the segment, diag->offset the place.
+ * COP_EVERSION: a segment of a newer version. COP_EIO, COP_ENOTFOUND, COP_ENOMEM. Failures and the end are sticky. */
 COP_CHECK cop_err cop_journal_next(cop_journal_reader *reader, cop_journal_record *record, cop_diag *diag);
 
 /* Valid once cop_journal_next gave COP_EEND; next_sequence and epoch at any time. Borrowed. */
 const cop_journal_tail *cop_journal_reader_tail(const cop_journal_reader *reader);
 
-/* Base of the segment that gave the last record, its epoch, and its model set (borrowed until the next call of cop_journal_next).
- * 0 and NULL before the first record and at the end. */
+/* Base of the segment that gave the last record, its epoch, and its model set (borrowed until the next call of
+ * cop_journal_next). 0 and NULL before the first record and at the end. */
 uint64_t cop_journal_reader_base(const cop_journal_reader *reader);
 uint64_t cop_journal_reader_epoch(const cop_journal_reader *reader);
 const uint8_t *cop_journal_reader_model_set(const cop_journal_reader *reader, size_t *length);

@@ -26,8 +26,8 @@ typedef struct cop_journal_rewritten {
 /* Replaces, from the newest to the oldest, each segment that begins at record `last` or before, never the newest one,
  * in which the editor changes a record. If there is any, bytes behind a segment's last record, which a failed write
  * left there and which were written again into the next segment, are dropped before. *out counts, on error what was
- * done until then, which stays. Unfinished files of a killed call are removed. COP_EFORMAT, COP_EVERSION: a segment is damaged, or newer. COP_EIO, COP_ENOTFOUND,
- * COP_ENOMEM; the editor's. */
+ * done until then, which stays. Unfinished files of a killed call are removed. COP_EFORMAT, COP_EVERSION: a segment is
+ * damaged, or newer. COP_EIO, COP_ENOTFOUND, COP_ENOMEM; the editor's. */
 COP_CHECK cop_err cop_journal_rewrite(const char *folder, uint64_t last, const cop_journal_editor *editor,
         cop_journal_rewritten *out, cop_diag *diag);
 

@@ -2,7 +2,8 @@
  *
  * A segment's records end where the next segment's base begins. In the last segment what cannot be read is a torn tail
  * when no intact frame follows it, or when a page of it never reached the disk and no mark behind it records that it
- * had been synced; anywhere else, and else, it is damage. So is an epoch below that of a segment before. One thread per object. */
+ * had been synced; anywhere else, and else, it is damage. So is an epoch below that of a segment before. One thread per
+ * object. */
 #ifndef COP_STORE_JOURNAL_WALK_H
 #define COP_STORE_JOURNAL_WALK_H
 

@@ -1,4 +1,5 @@
-/* store/state_mark.h: where the state in a checkpoint of a daemon stands, its section COP_STATE_DIR_MARK. Any thread. */
+/* store/state_mark.h: where the state in a checkpoint of a daemon stands, its section COP_STATE_DIR_MARK. Any thread.
+ */
 #ifndef COP_STORE_STATE_MARK_H
 #define COP_STORE_STATE_MARK_H
 

@@ -24,10 +24,10 @@ typedef enum cop_scaling {
 	COP_SCALE_RANGE,    /* [0, 1] (sparse: [-1, 1], by the greatest magnitude of the feature) */
 	COP_SCALE_MAXIMUM,  /* by the greatest magnitude of all features together: keeps zeros and proportions (images)
 	                     */
-	COP_SCALE_AUTO,     /* the first cop_encoder_fit decides: COP_SCALE_MAXIMUM if the features look like
-	                       amounts of one unit, most often pixels: at least 16 of them vary, none is ever negative, a
-	                       third of their values is 0, and three in four reach half of the greatest value there is;
-	                       else COP_SCALE_STANDARD */
+	/* The first cop_encoder_fit decides: COP_SCALE_MAXIMUM if the features look like amounts of one unit, most
+	 * often pixels: at least 16 of them vary, none is ever negative, a third of their values is 0, and three in
+	 * four reach half of the greatest value there is; else COP_SCALE_STANDARD. */
+	COP_SCALE_AUTO,
 	COP_SCALINGS
 } cop_scaling;
 

@@ -3,9 +3,9 @@
  *
  * Classes: Gini impurity, leaves hold class shares (link probabilities). Values: summed squared error over all K
  * outputs, leaves hold means (link values). Costs: summed cost of the best choice, and among equals the squared error;
- * leaves hold mean costs. Of a feature, every threshold is tried, or one drawn evenly between the node's least and greatest
- * value (extremely randomised trees, Geurts et al. 2006). Tried thresholds stand midway between neighbouring values. Exact,
- * dense and sparse rows alike (what a sparse row does not store is 0). Ties by lower feature, then lower
+ * leaves hold mean costs. Of a feature, every threshold is tried, or one drawn evenly between the node's least and
+ * greatest value (extremely randomised trees, Geurts et al. 2006). Tried thresholds stand midway between neighbouring
+ * values. Exact, dense and sparse rows alike (what a sparse row does not store is 0). Ties by lower feature, then lower
  * threshold; so the tree does not depend on the number of threads.
  *
  * A node is split as long as its rows differ and depth and min_leaf allow it, even by a split that gains nothing by

@@ -41,7 +41,8 @@ typedef struct cop_cart_searcher {
 
 #define COP_CART_BINS 32768
 
-/* Room for nodes of n rows, of dense or sparse data; both have room for drawn thresholds. The caller ends it with fini in every case. COP_ENOMEM. */
+/* Room for nodes of n rows, of dense or sparse data; both have room for drawn thresholds. The caller ends it with fini
+ * in every case. COP_ENOMEM. */
 COP_CHECK cop_err cop_cart_split_searcher_init(cop_cart_searcher *searcher, size_t n, size_t outputs, bool sparse);
 void cop_cart_split_searcher_fini(cop_cart_searcher *searcher);
 

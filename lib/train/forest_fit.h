@@ -11,8 +11,8 @@
  *                 sum w (y_k - p_k) / (sum w p_k (1 - p_k) + 1) over its rows, times `shrinkage`; softmax of the sum.
  *                 The base is the classes' log-shares
  *
- * Tree t draws from its own stream of the seed, so a forest does not depend on the number of threads, nor of ranks, among
- * which bagged trees are divided. */
+ * Tree t draws from its own stream of the seed, so a forest does not depend on the number of threads, nor of ranks,
+ * among which bagged trees are divided. */
 #ifndef COP_TRAIN_FOREST_FIT_H
 #define COP_TRAIN_FOREST_FIT_H
 
@@ -51,9 +51,10 @@ typedef struct cop_forest_settings {
 } cop_forest_settings;
 
 /* The pool runs bagged trees side by side, else it is handed on. progress may be NULL; it is called on this thread,
- * after each tree (of bagged ones side by side, after every few; of ranks, on each), and stops with the trees so far. Boosting copies
- * weights or targets once. Caller frees *out. COP_EINVAL: a setting outside its range, n 0, no weight, or a kind that
- * does not go with the task (vote and adaboost: classes; gradient: classes, values). COP_ENOMEM; the learner's errors. */
+ * after each tree (of bagged ones side by side, after every few; of ranks, on each), and stops with the trees so far.
+ * Boosting copies weights or targets once. Caller frees *out. COP_EINVAL: a setting outside its range, n 0, no weight,
+ * or a kind that does not go with the task (vote and adaboost: classes; gradient: classes, values). COP_ENOMEM; the
+ * learner's errors. */
 COP_CHECK cop_err cop_forest_fit(const cop_forest_settings *settings, const cop_sample *sample,
         cop_forest_learner *learner, void *context, cop_pool *pool, const cop_progress *progress, cop_trees **out);
 

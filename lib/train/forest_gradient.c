@@ -1,5 +1,5 @@
-/* Residuals are kept by row number and are what each tree fits, as values. Of squared loss they are what the trees so far
- * leave of the targets. Of classes the sums F are kept too: p = softmax(F), the residuals are y - p, and the tree's
+/* Residuals are kept by row number and are what each tree fits, as values. Of squared loss they are what the trees so
+ * far leave of the targets. Of classes the sums F are kept too: p = softmax(F), the residuals are y - p, and the tree's
  * constant leaves are replaced by Newton steps (with 1 added to the curvature, so that a leaf of few or of certain rows
  * stays small). Leaves that are linear stay as they were fitted: plain gradient steps. */
 #include "train/forest_fit_private.h"

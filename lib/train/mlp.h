@@ -34,8 +34,8 @@ void cop_mlp_start(const cop_mlp *mlp, cop_rng *rng, float *w);
 
 /* y (rows x outputs) of x (rows x inputs). rng: dropout is drawn from it; NULL: there is none. */
 void cop_mlp_forward(cop_mlp *mlp, const float *w, size_t rows, const float *x, cop_rng *rng, float *y);
-/* Right after forward, with the same w, rows and x: gradients by the weights into g (overwritten, as many as w) and by x
- * into dx (rows x inputs), from dy. */
+/* Right after forward, with the same w, rows and x: gradients by the weights into g (overwritten, as many as w) and by
+ * x into dx (rows x inputs), from dy. */
 void cop_mlp_backward(cop_mlp *mlp, const float *w, size_t rows, const float *x, const float *dy, float *g, float *dx);
 
 #endif

@@ -123,8 +123,8 @@ static sides sides_of(size_t n, const double *s, double threshold)
 	return all;
 }
 
-/* Whether a threshold keeps all rows on their sides without expert k, and these as far apart as `least`; then the expert
- * is taken out of their sums. */
+/* Whether a threshold keeps all rows on their sides without expert k, and these as far apart as `least`; then the
+ * expert is taken out of their sums. */
 static bool is_spare(
         const cop_polytope_node *node, size_t k, size_t n, const float *z, double *s, double least, double *threshold)
 {

@@ -28,9 +28,10 @@ void cop_polytope_cut_fini(cop_polytope_cut *cut);
 double cop_polytope_cut_best(
         cop_polytope_cut *cut, const cop_polytope_rows *rows, const double *s, size_t least, double *threshold);
 
-/* Moves the experts without which some threshold keeps all rows on their sides, and these at least half as far apart,
- * behind the others, which are returned in number, at least 1; the lightest are tried first, and *threshold moves along. z and s: of n rows
- * (cop_polytope_node_sums); z is reordered likewise, s is without those experts afterwards. */
+/* Moves the experts without which some threshold keeps all rows on their sides, and these at least half as far
+ * apart, behind the others, which are returned in number, at least 1; the lightest are tried first, and *threshold
+ * moves along. z and s: of n rows (cop_polytope_node_sums); z is reordered likewise, s is without those experts
+ * afterwards. */
 size_t cop_polytope_cut_drop_spare(cop_polytope_node *node, size_t n, float *z, double *s, double *threshold);
 
 #endif

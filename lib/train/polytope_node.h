@@ -34,8 +34,8 @@ typedef struct cop_polytope_prior {
 	double a0, b0;     /* shape and scale of beta */
 } cop_polytope_prior;
 
-/* sum_k (c0 r_k - (gamma0 / K - 1) ln r_k) + (a0 + 1/2) sum_jk ln(1 + beta_jk^2 / (2 b0)); `share` times its derivatives
- * by beta and log_r are added to *gradient. */
+/* sum_k (c0 r_k - (gamma0 / K - 1) ln r_k) + (a0 + 1/2) sum_jk ln(1 + beta_jk^2 / (2 b0)); `share` times its
+ * derivatives by beta and log_r are added to *gradient. */
 double cop_polytope_node_prior(
         const cop_polytope_node *node, const cop_polytope_prior *prior, double share, cop_polytope_node *gradient);
 
@@ -43,8 +43,8 @@ double cop_polytope_node_prior(
  * sums s and labels below `classes`; its derivatives by s into ds (n). room: 2 x classes numbers. */
 double cop_polytope_node_entropy(
         size_t n, size_t classes, const uint32_t *label, const double *s, double *room, double *ds);
-/* The same of values, n in `target`: the mean squared distance to the side's mean, rows weighted by their probability of
- * that side (eqs. 15 and 16). */
+/* The same of values, n in `target`: the mean squared distance to the side's mean, rows weighted by their probability
+ * of that side (eqs. 15 and 16). */
 double cop_polytope_node_variance(size_t n, const float *target, const double *s, double *ds);
 
 #endif

@@ -1,5 +1,5 @@
-/* The first look at the rows, without steps, fills the leaves' running means. After the last epoch rows are routed hard:
- * each node's experts are looked through by the rows that come, and the leaves' shares taken. */
+/* The first look at the rows, without steps, fills the leaves' running means. After the last epoch rows are routed
+ * hard: each node's experts are looked through by the rows that come, and the leaves' shares taken. */
 #include "train/polytope_refine.h"
 
 #include <math.h>

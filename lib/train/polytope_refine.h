@@ -23,9 +23,9 @@ typedef struct cop_polytope_refine_settings {
 
 void cop_polytope_refine_defaults(cop_polytope_refine_settings *settings);
 
-/* The tree becomes the refined one, settled by the rows (cop_polytope_tree_settle). progress may be NULL. BLAS does the work: equal seeds give equal
- * trees on the same kind of processor with the same number of BLAS threads. COP_EINVAL, COP_EDIVERGED, COP_ENOMEM: the
- * tree is as before. */
+/* The tree becomes the refined one, settled by the rows (cop_polytope_tree_settle). progress may be NULL. BLAS does the
+ * work: equal seeds give equal trees on the same kind of processor with the same number of BLAS threads. COP_EINVAL,
+ * COP_EDIVERGED, COP_ENOMEM: the tree is as before. */
 COP_CHECK cop_err cop_polytope_refine(const cop_polytope_refine_settings *settings, const cop_polytope_rows *rows,
         uint64_t seed, const cop_progress *progress, cop_polytope_tree *tree);
 

@@ -1,6 +1,6 @@
-/* train/polytope_tree.h: convex polytope trees for classes or values, grown greedily (Armandpour et al., section 3.4): each split
- * is fitted to the rows that reach it, which are then divided, until too few are left or the tree is as high as it may
- * be.
+/* train/polytope_tree.h: convex polytope trees for classes or values, grown greedily (Armandpour et al., section 3.4):
+ * each split is fitted to the rows that reach it, which are then divided, until too few are left or the tree is as high
+ * as it may be.
  *
  * What goes left at a node is a convex set, so a leaf's region is what a logical formula of convex sets says. */
 #ifndef COP_TRAIN_POLYTOPE_TREE_H
@@ -37,8 +37,9 @@ COP_CHECK cop_err cop_polytope_tree_fit(const cop_polytope_tree_settings *settin
 void cop_polytope_tree_fini(cop_polytope_tree *tree);
 COP_CHECK cop_err cop_polytope_tree_copy(const cop_polytope_tree *tree, cop_polytope_tree *out);
 
-/* Routes the rows: unless spare ones are kept, each node loses the facets without which its rows stay on their sides; its
- * threshold is put half way between the sides, and shares, rows and impurity become those of these rows. COP_ENOMEM. */
+/* Routes the rows: unless spare ones are kept, each node loses the facets without which its rows stay on their sides;
+ * its threshold is put half way between the sides, and shares, rows and impurity become those of these rows.
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_polytope_tree_settle(const cop_polytope_rows *rows, bool keep_spare, cop_polytope_tree *tree);
 
 /* The common hard tree (tree/tree.h): probabilities of classes, or values, without what no training row reaches and

@@ -1,5 +1,6 @@
-/* What the fit of a node changes is its own parameters and, of its rows, the leaf and the loss: all of it travels, so that what
- * another rank takes is what this one has, to the bit. Arrays stand behind their lengths; a sparse vector's length is below d. */
+/* What the fit of a node changes is its own parameters and, of its rows, the leaf and the loss: all of it travels, so
+ * that what another rank takes is what this one has, to the bit. Arrays stand behind their lengths; a sparse vector's
+ * length is below d. */
 #include "train/tao_share.h"
 
 #include <string.h>

@@ -13,7 +13,8 @@
 typedef struct cop_tao_turned cop_tao_turned;
 
 /* Of `rows` rows of d features: row r has the entries start[r] to start[r + 1] of index (ascending, below d) and v.
- * start[0] is 0. Takes d x 4 bytes meanwhile. Caller frees with cop_tao_turned_free; on error *out is NULL. COP_ENOMEM. */
+ * start[0] is 0. Takes d x 4 bytes meanwhile. Caller frees with cop_tao_turned_free; on error *out is NULL. COP_ENOMEM.
+ */
 COP_CHECK cop_err cop_tao_turned_new(
         size_t d, size_t rows, const size_t *start, const uint32_t *index, const float *v, cop_tao_turned **out);
 void cop_tao_turned_free(cop_tao_turned *turned);

@@ -11,9 +11,9 @@
  *     tree step    minimise |Z - beta / mu - F(X)|^2 / n + lambda phi(F) by TAO, begun with F          (4.8)
  *     multipliers  beta -= mu (Z - F(X))
  *
- * The tree step's penalty is lambda in all rounds, not lambda / mu, and its loss the mean over the rows, as the thesis's
- * solvers have them. The result is the tree of the least P so far, the direct fit among them. P is summed exactly up to
- * COP_TREE_EMBEDDING_EXACT rows, beyond by theta.
+ * The tree step's penalty is lambda in all rounds, not lambda / mu, and its loss the mean over the rows, as the
+ * thesis's solvers have them. The result is the tree of the least P so far, the direct fit among them. P is summed
+ * exactly up to COP_TREE_EMBEDDING_EXACT rows, beyond by theta.
  *
  * The result does not depend on the number of threads. */
 #ifndef COP_TRAIN_TREE_EMBEDDING_H

@@ -1,6 +1,6 @@
-/* Weights lie in one array (tree/latent.h). A row's reach is found from the root down; what is below a node that it does
- * not reach is not looked at, since q only falls on the way. Sums of dense rows go by the vector kernel; numbers of a
- * row stand on the stack, whose most the limits of depth and width bound. */
+/* Weights lie in one array (tree/latent.h). A row's reach is found from the root down; what is below a node that it
+ * does not reach is not looked at, since q only falls on the way. Sums of dense rows go by the vector kernel; numbers
+ * of a row stand on the stack, whose most the limits of depth and width bound. */
 #include "tree/latent.h"
 
 #include <float.h>

@@ -1,8 +1,8 @@
 /* tree/latent.h: a trained latent tree: splits, what is kept of each node, and the predictor of a row with its reach
  * (Zantedeschi, Kusner, Niculae).
  *
- * A complete tree of depth D has B = 2^D - 1 splits and T = 2^(D+1) - 1 nodes in heap order, leaves included; a row goes
- * left where s_t < 0. It reaches node t as far as
+ * A complete tree of depth D has B = 2^D - 1 splits and T = 2^(D+1) - 1 nodes in heap order, leaves included; a row
+ * goes left where s_t < 0. It reaches node t as far as
  *
  *     z_t = clip(q_t + 1/2, 0, a_t),  q_root = 1, q_left = min(q_t, -s_t), q_right = min(q_t, s_t)     (eq. 1, 3)
  *
@@ -29,8 +29,8 @@ typedef struct cop_latent_shape {
 
 /* Inputs of the predictor's layer l, from 0; at l = layers its outputs. */
 size_t cop_latent_layer_inputs(const cop_latent_shape *shape, unsigned l);
-/* Numbers of a shape in its order: W of the splits, B x (d + 1), then of each layer W (out x in, row-major) and b (out).
- * COP_EINVAL: a number outside its range. COP_ENOMEM: too many to be had. */
+/* Numbers of a shape in its order: W of the splits, B x (d + 1), then of each layer W (out x in, row-major) and b
+ * (out). COP_EINVAL: a number outside its range. COP_ENOMEM: too many to be had. */
 COP_CHECK cop_err cop_latent_weights(const cop_latent_shape *shape, size_t *weights);
 
 typedef struct cop_latent cop_latent;
@@ -54,10 +54,10 @@ size_t cop_latent_parameters(const cop_latent *latent);
 /* Weights that a row meets: of the splits that it reaches, and the predictor's. */
 size_t cop_latent_flops(const cop_latent *latent, const cop_row *row);
 
-/* The hard tree of the nodes that are kept: a row goes where its splits send it, as far as nodes are kept. With a linear
- * predictor a leaf predicts as f does of a row that reaches each node of its way as far as a lets it, and no other: what
- * the latent tree predicts wherever every margin is at least 1/2. With hidden layers leaves are constants of 0.
- * Caller frees *out. COP_ENOMEM. */
+/* The hard tree of the nodes that are kept: a row goes where its splits send it, as far as nodes are kept. With a
+ * linear predictor a leaf predicts as f does of a row that reaches each node of its way as far as a lets it, and no
+ * other: what the latent tree predicts wherever every margin is at least 1/2. With hidden layers leaves are constants
+ * of 0. Caller frees *out. COP_ENOMEM. */
 COP_CHECK cop_err cop_latent_tree(const cop_latent *latent, cop_tree **out);
 
 /* As section "latent" version 1 of a model file. Errors stay in bytes->err. */

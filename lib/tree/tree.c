@@ -228,8 +228,8 @@ static inline float in_range(float sum)
 	return sum < FLT_MAX ? sum : FLT_MAX;
 }
 
-/* Scores of the rows from r on, at most COP_TREE_COLUMNS_BLOCK of them, r being so many behind the leaf's first. Returns
- * how many. */
+/* Scores of the rows from r on, at most COP_TREE_COLUMNS_BLOCK of them, r being so many behind the leaf's first.
+ * Returns how many. */
 static size_t scores(const cop_tree *tree, size_t leaf, size_t r, const cop_row *row, float *out)
 {
 	const size_t rows = tree->leaf[leaf + 1] - r;

@@ -120,8 +120,8 @@ void cop_tree_save(const cop_tree *tree, cop_bytes *bytes);
 /* From such a section's payload, which must be consumed exactly; hostile bytes give an error. Caller frees *out.
  * COP_EFORMAT, COP_ENONFINITE, COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_load(const void *payload, size_t length, cop_tree **out);
-/* A tree, or none (NULL), among other bytes: a length and a whole model file. *out NULL on error and where there is none;
- * the caller frees it. Errors as above. */
+/* A tree, or none (NULL), among other bytes: a length and a whole model file. *out NULL on error and where there is
+ * none; the caller frees it. Errors as above. */
 void cop_tree_put(const cop_tree *tree, cop_bytes *bytes);
 COP_CHECK cop_err cop_tree_take(cop_cursor *cursor, cop_tree **out);
 

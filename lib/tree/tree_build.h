@@ -27,7 +27,8 @@ void cop_tree_build_children(cop_tree_build *build, int32_t node, int32_t left, 
 int32_t cop_tree_build_constant(cop_tree_build *build, const float *values);
 int32_t cop_tree_build_linear(
         cop_tree_build *build, size_t rows, const uint32_t *output, const float *v, const float *c);
-/* The same of sparse rows (zeros are not stored): rows->count of them, as tree/tree.h has them, from start[0] = 0 on. */
+/* The same of sparse rows (zeros are not stored): rows->count of them, as tree/tree.h has them, from start[0] = 0 on.
+ */
 int32_t cop_tree_build_sparse(cop_tree_build *build, const uint32_t *output, const cop_tree_vectors *rows);
 
 /* The tree under `root` (a node or leaf of the build); what is not reached from it is left out, nodes are renumbered

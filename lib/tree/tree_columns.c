@@ -1,6 +1,6 @@
 /* Made in two goes over a block's entries: its features, sorted and each kept once; then, since the rows come in
- * ascending order, a counting sort of the entries by feature. A row's features are searched for in a block's, a few side
- * by side. */
+ * ascending order, a counting sort of the entries by feature. A row's features are searched for in a block's, a few
+ * side by side. */
 #include "tree/tree_columns.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* tree/tree_columns.h: the rows of leaves once more, feature by feature, for sparse rows of a wide space: what a leaf of
- * many classes costs then follows from the features that are in the row, not from all weights of the leaf.
+/* tree/tree_columns.h: the rows of leaves once more, feature by feature, for sparse rows of a wide space: what a leaf
+ * of many classes costs then follows from the features that are in the row, not from all weights of the leaf.
  *
- * A leaf's rows are cut into blocks of at most COP_TREE_COLUMNS_BLOCK, so that the scores of a block fit on the stack. A
- * block has its features in ascending order, and of each the rows that store it, ascending, with their weights. A score
- * adds the same products in the same order as the row's own ascending list, so it is the same to the bit. Not for
+ * A leaf's rows are cut into blocks of at most COP_TREE_COLUMNS_BLOCK, so that the scores of a block fit on the stack.
+ * A block has its features in ascending order, and of each the rows that store it, ascending, with their weights. A
+ * score adds the same products in the same order as the row's own ascending list, so it is the same to the bit. Not for
  * others than lib/tree. */
 #ifndef COP_TREE_TREE_COLUMNS_H
 #define COP_TREE_TREE_COLUMNS_H
@@ -20,8 +20,8 @@ void cop_tree_columns_free(cop_tree_columns *columns);
 /* Whether the leaf is there. columns may be NULL. */
 bool cop_tree_columns_has(const cop_tree_columns *columns, size_t leaf);
 
-/* Scores, without biases, of the leaf's rows from number `first` (a multiple of COP_TREE_COLUMNS_BLOCK) on, at most that
- * many, at a sparse row. Returns how many. */
+/* Scores, without biases, of the leaf's rows from number `first` (a multiple of COP_TREE_COLUMNS_BLOCK) on, at most
+ * that many, at a sparse row. Returns how many. */
 size_t cop_tree_columns_scores(
         const cop_tree_columns *columns, size_t leaf, size_t first, const cop_row *row, float *out);
 

@@ -81,7 +81,8 @@ static bool size_fits(const cop_tree_size *size, size_t left)
 	if (size->nodes > COP_TREE_MAX_NODES || size->rows > words || size->node_entries > words ||
 	        size->row_entries > words || size->facets > words || size->facet_entries > words)
 		return false;
-	/* nodes: children, rows of a leaf, entries, bias; rows: entries, bias; facets: entries, bias, r; entries: weight */
+	/* nodes: children, rows of a leaf, entries, bias; rows: entries, bias; facets: entries, bias, r; entries:
+	 * weight */
 	return 5 * size->nodes + 1 + 2 * size->rows + size->node_entries + size->row_entries + 3 * size->facets +
 	               size->facet_entries <=
 	       words;

@@ -73,8 +73,8 @@ typedef struct cop_tree_size {
 	size_t facets, facet_entries;
 } cop_tree_size;
 
-/* First place in [from, n) of ascending indices whose index is not below `want`; n if there is none. No branch depends on
- * what is found. */
+/* First place in [from, n) of ascending indices whose index is not below `want`; n if there is none. No branch depends
+ * on what is found. */
 static inline size_t cop_tree_find(const uint32_t *index, size_t from, size_t n, uint32_t want)
 {
 	size_t left = n > from ? n - from : 0;

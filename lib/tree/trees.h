@@ -33,7 +33,8 @@ typedef struct cop_trees cop_trees;
  * rule latent. COP_ENOMEM. */
 COP_CHECK cop_err cop_trees_new(
         cop_trees_rule rule, size_t count, cop_tree **tree, const double *weight, const double *base, cop_trees **out);
-/* Of a latent tree, which is taken (nulled) on success: rule latent, with its hard tree (cop_latent_tree). COP_ENOMEM. */
+/* Of a latent tree, which is taken (nulled) on success: rule latent, with its hard tree (cop_latent_tree). COP_ENOMEM.
+ */
 COP_CHECK cop_err cop_trees_new_latent(cop_latent **latent, cop_trees **out);
 void cop_trees_free(cop_trees *trees);
 

@@ -2,9 +2,10 @@
  *
  * A split of one feature is written in the file's own unit when the preparation is known ("age >= 41.5"), one of a
  * category by its name ("colour is red"), one of several features as a sum over prepared features, heaviest first
- * ("+0.83 size -0.41 age (3 lighter) +0.1 >= 0"), one by a polytope as the weighted sum over its facets, of which
- * s(z) = ln(1 + e^z) is taken ("outside a polytope of 2 facets: +0.4 s(+2 size -1) +0.1 s(-3 age) >= 0.69"). A row for which the phrase holds goes right. Values are in the
- * file's unit. Names may hold anything: what could steer a terminal or is no UTF-8 is shown as \xNN.
+ * ("+0.83 size -0.41 age (3 lighter) +0.1 >= 0"), one by a polytope as the weighted sum over its facets, of which s(z)
+ * = ln(1 + e^z) is taken ("outside a polytope of 2 facets: +0.4 s(+2 size -1) +0.1 s(-3 age) >= 0.69"). A row for which
+ * the phrase holds goes right. Values are in the file's unit. Names may hold anything: what could steer a terminal or
+ * is no UTF-8 is shown as \xNN.
  *
  * Nothing is allocated but the text; errors stay in out->err. Any thread. */
 #ifndef COP_VIEW_TREE_PHRASES_H

@@ -16,8 +16,8 @@
 bool cop_curve_key_is(const char *text);
 
 /* The key that stands alone in a file, perhaps with white space around it. COP_EIO: the file cannot be read, or, with a
- * secret key, others than its owner and group can read or write it. COP_EFORMAT: it holds anything else. *diag names the file; key is
- * then "". */
+ * secret key, others than its owner and group can read or write it. COP_EFORMAT: it holds anything else. *diag names
+ * the file; key is then "". */
 COP_CHECK cop_err cop_curve_key_read(const char *path, bool secret, char key[COP_CURVE_KEY_ROOM], cop_diag *diag);
 
 #endif

@@ -1,7 +1,7 @@
-/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, unit?, defer?, from?, src?, n?, seq?}`, the body of decide, rank and
- * of context streams, and explain's body `{id}` or `{x, c?, mask?, t?}`. Models that rank need `c`, others have none.
- * Those of an apprentice need also `a` and `p`, what an existing system decided; those of a model whose baseline is what
- * the caller sends need `a`; elsewhere these are unknown keys.
+/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, unit?, defer?, from?, src?, n?, seq?}`, the body of
+ * decide, rank and of context streams, and explain's body `{id}` or `{x, c?, mask?, t?}`. Models that rank need `c`,
+ * others have none. Those of an apprentice need also `a` and `p`, what an existing system decided; those of a model
+ * whose baseline is what the caller sends need `a`; elsewhere these are unknown keys.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
 #ifndef COP_WIRE_WIRE_CONTEXT_H

@@ -28,11 +28,11 @@ typedef struct cop_wire_feedback {
 	cop_wire_seq seq;
 } cop_wire_feedback;
 
-/* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `loss` (or `losses`) are needed, and with `x` also
- * `a` and `p` (a model with arms), `c` and `p` (one that ranks) or `y` (one with values). Whether the loss lies in the
- * model's range is not looked at. On error *out is undefined and the fault (NULL allowed) says what is wrong: errors of
- * cop_wire_features_read for `x` and `c`; COP_EINVAL or COP_ENONFINITE (bad_loss) for `loss`; COP_EFORMAT (bad_request)
- * for everything else. */
+/* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `loss` (or `losses`) are needed, and
+ * with `x` also `a` and `p` (a model with arms), `c` and `p` (one that ranks) or `y` (one with values). Whether the
+ * loss lies in the model's range is not looked at. On error *out is undefined and the fault (NULL allowed) says what is
+ * wrong: errors of cop_wire_features_read for `x` and `c`; COP_EINVAL or COP_ENONFINITE (bad_loss) for `loss`;
+ * COP_EFORMAT (bad_request) for everything else. */
 COP_CHECK cop_err cop_wire_feedback_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_feedback *out, cop_wire_fault *fault);
 

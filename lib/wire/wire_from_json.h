@@ -10,8 +10,8 @@
 
 /* Appends the object in text (length bytes, borrowed; text[length] must be 0) as a map whose header takes five bytes,
  * without its members called `without` (NULL: with all); *pairs is its count, which cop_wire_from_json_add raises.
- * Deeper than COP_WIRE_DEPTH, no object, malformed: COP_EFORMAT, with the fault (bad_request) that names the column, and
- * out as it was. COP_ENOMEM. */
+ * Deeper than COP_WIRE_DEPTH, no object, malformed: COP_EFORMAT, with the fault (bad_request) that names the column,
+ * and out as it was. COP_ENOMEM. */
 COP_CHECK cop_err cop_wire_from_json(
         cop_bytes *out, const char *text, size_t length, const char *without, uint32_t *pairs, cop_wire_fault *fault);
 /* Appends one more pair, a whole number, to the map at `at` of out, which ends it and has *pairs pairs. */

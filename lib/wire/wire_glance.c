@@ -1,5 +1,5 @@
-/* Writers put time, model and id first (wire/wire_record.c), so the head of a record that is not wanted costs no walk over
- * its context; where they stand elsewhere the walk goes on until they came. */
+/* Writers put time, model and id first (wire/wire_record.c), so the head of a record that is not wanted costs no walk
+ * over its context; where they stand elsewhere the walk goes on until they came. */
 #include "wire/wire_glance.h"
 
 #include <string.h>

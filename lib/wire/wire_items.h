@@ -1,4 +1,5 @@
-/* wire/wire_items.h: the items of a body: a stream's one map or array of maps, a batch's `{items: [...], after?, seq?}`.
+/* wire/wire_items.h: the items of a body: a stream's one map or array of maps, a batch's `{items: [...], after?,
+ * seq?}`.
  *
  * Opening checks the whole body first (well-formed, no deeper than COP_WIRE_DEPTH, nothing behind its end), so that a
  * message that is cut off changes nothing; afterwards each item is a slice for one of the decoders. Nothing is

@@ -8,7 +8,8 @@
 
 #include "wire/wire_glance.h"
 
-/* Of types 1 to 4, 7 and 8 (wire/wire_record.h), which have a time and a model. COP_EFORMAT: the body is no such record's. */
+/* Of types 1 to 4, 7 and 8 (wire/wire_record.h), which have a time and a model. COP_EFORMAT: the body is no such
+ * record's. */
 COP_CHECK cop_err cop_wire_mention_read(const void *body, size_t length, cop_wire_glance *out);
 
 /* Whether the decision of a settlement is to be kept. */

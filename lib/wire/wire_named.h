@@ -1,5 +1,5 @@
-/* wire/wire_named.h: named losses (events/named_losses.h), as feedback brings them and journal records keep them: a map of
- * names and numbers.
+/* wire/wire_named.h: named losses (events/named_losses.h), as feedback brings them and journal records keep them: a map
+ * of names and numbers.
  *
  * A record is read without knowing the names: as a walk over pairs. No state: any thread. */
 #ifndef COP_WIRE_WIRE_NAMED_H

@@ -165,8 +165,8 @@ static bool join(walk *w, const key *at, const char *between, const char *text, 
 	return whole->err == COP_OK;
 }
 
-/* The column NAME=TEXT of a category, as trained models have them; else name + text, in which blanks, bars and colons of
- * the text become underscores. */
+/* The column NAME=TEXT of a category, as trained models have them; else name + text, in which blanks, bars and colons
+ * of the text become underscores. */
 static cop_err put_string(walk *w, const group *g, const key *at)
 {
 	const char *text;

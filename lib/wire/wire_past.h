@@ -1,7 +1,8 @@
-/* wire/wire_past.h: questions about decisions of a model: one by its id or record, or those whose id begins with a text.
+/* wire/wire_past.h: questions about decisions of a model: one by its id or record, or those whose id begins with a
+ * text.
  *
- * What a client asks (verbs `decision` and `decisions`), and what is handed to the process that looks for the answer. No
- * state: any thread. */
+ * What a client asks (verbs `decision` and `decisions`), and what is handed to the process that looks for the answer.
+ * No state: any thread. */
 #ifndef COP_WIRE_WIRE_PAST_H
 #define COP_WIRE_WIRE_PAST_H
 
@@ -31,8 +32,8 @@ void cop_wire_past_put(const cop_wire_past *question, cop_bytes *out);
 /* Its pairs alone; how many they are. */
 uint32_t cop_wire_past_put_pairs(const cop_wire_past *question, cop_bytes *out);
 
-/* How an id is written where it is looked for: a text as it is, a number in decimal, bytes in hexadecimal digits. Returns
- * the length; out is not terminated. */
+/* How an id is written where it is looked for: a text as it is, a number in decimal, bytes in hexadecimal digits.
+ * Returns the length; out is not terminated. */
 size_t cop_wire_past_spell(const cop_event_id *id, char out[COP_WIRE_PAST_PREFIX]);
 /* Whether the id is written with this text at its beginning. */
 bool cop_wire_past_begins(const cop_event_id *id, const char *prefix);

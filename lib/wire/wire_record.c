@@ -175,8 +175,8 @@ static void put_merge(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_binary(bytes, r->sums, r->sums_length);
 }
 
-/* What is recorded of a model that was given features: those that its context lacks at the end are left out, as they came;
- * others are NaN. */
+/* What is recorded of a model that was given features: those that its context lacks at the end are left out, as they
+ * came; others are NaN. */
 static cop_row recorded(const cop_row *x)
 {
 	cop_row row = *x;

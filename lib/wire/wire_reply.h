@@ -8,9 +8,9 @@
 #include "wire/wire_context.h"
 #include "wire/wire_split.h"
 
-/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout` or `conservative`: the baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true`
- * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may
- * not get there. */
+/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout` or `conservative`: the
+ * baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true` when the id was pending and the action is
+ * the first one's; `durable: false` when the decision is not on disk and may not get there. */
 typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */

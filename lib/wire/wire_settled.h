@@ -1,9 +1,9 @@
 /* wire/wire_settled.h: waiting decisions that a journal record ended beside the one that it is of, and how.
  *
- * An array of [id, outcome] or [id, outcome, loss] or [id, outcome, loss, loss], perhaps with a map of named losses behind
- * the last loss, in the order in which they ended; what
- * ended is exactly what is listed, so that whoever reads a journal needs no rule of its own. Losses are those that were
- * learned, in the model's loss_range. No state: any thread. */
+ * An array of [id, outcome] or [id, outcome, loss] or [id, outcome, loss, loss], perhaps with a map of named losses
+ * behind the last loss, in the order in which they ended; what ended is exactly what is listed, so that whoever reads a
+ * journal needs no rule of its own. Losses are those that were learned, in the model's loss_range. No state: any
+ * thread. */
 #ifndef COP_WIRE_WIRE_SETTLED_H
 #define COP_WIRE_WIRE_SETTLED_H
 

@@ -1,7 +1,8 @@
 /* wire/wire_table.h: messages of a link by a table: each key once, with the kinds of message that carry it.
  *
- * A message is a struct whose first member is its kind, an unsigned enumeration; on the wire it is a map whose key `k` has the
- * kind's name. All that a kind carries is put, and needed when it is read; unknown keys are passed over. Pure functions. */
+ * A message is a struct whose first member is its kind, an unsigned enumeration; on the wire it is a map whose key `k`
+ * has the kind's name. All that a kind carries is put, and needed when it is read; unknown keys are passed over. Pure
+ * functions. */
 #ifndef COP_WIRE_WIRE_TABLE_H
 #define COP_WIRE_WIRE_TABLE_H
 
@@ -39,8 +40,8 @@ typedef struct cop_wire_table {
 
 /* Appends the map. */
 void cop_wire_table_put(const cop_wire_table *table, cop_bytes *out, const void *message);
-/* Fills in the kind and what it carries; the rest is as it was. Texts are borrowed from data. COP_EFORMAT, COP_EINVAL, with the
- * fault. */
+/* Fills in the kind and what it carries; the rest is as it was. Texts are borrowed from data. COP_EFORMAT, COP_EINVAL,
+ * with the fault. */
 COP_CHECK cop_err cop_wire_table_read(
         const cop_wire_table *table, const void *data, size_t length, void *message, cop_wire_fault *fault);
 

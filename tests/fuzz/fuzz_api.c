@@ -1,5 +1,6 @@
 /* What comes over HTTP: the first byte chooses the path, the rest is the body. A body that is taken becomes one whole
- * value of MessagePack; every request that is not taken has an answer. A reply of arbitrary bytes is shown or refused. */
+ * value of MessagePack; every request that is not taken has an answer. A reply of arbitrary bytes is shown or refused.
+ */
 #include <string.h>
 
 #include "base/assert.h"

@@ -1,8 +1,8 @@
 /* sim/sim.h: machines, their clocks, disks and network inside one process, all of which follow from one seed.
  *
- * A machine is a number; those below SIM_DAEMONS run coppiced, SIM_CLIENTS has clients and whoever gives orders. Threads
- * are tasks that take turns on one thread: a task runs until it waits, and time moves only while all wait. Nothing here
- * reads a real clock. */
+ * A machine is a number; those below SIM_DAEMONS run coppiced, SIM_CLIENTS has clients and whoever gives orders.
+ * Threads are tasks that take turns on one thread: a task runs until it waits, and time moves only while all wait.
+ * Nothing here reads a real clock. */
 #ifndef COP_SIM_SIM_H
 #define COP_SIM_SIM_H
 

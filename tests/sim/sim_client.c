@@ -1,5 +1,5 @@
-/* A client waits for each answer; without one it asks again under the same id, at the next endpoint. One id has one loss.
- * What it asks for is drawn from the seed. */
+/* A client waits for each answer; without one it asks again under the same id, at the next endpoint. One id has one
+ * loss. What it asks for is drawn from the seed. */
 #include "tests/sim/sim_client.h"
 
 #include <stdlib.h>

@@ -43,7 +43,8 @@ uint64_t sim_clock_moment(int node, const struct timespec *monotonic)
 	return at <= is ? sim_now() : sim_now() + 1 + (uint64_t)((double)(at - is) / clocks[node].rate);
 }
 
-/* Whoever looks at the clock again and again does not keep the others from running; a loop that never waits is a defect. */
+/* Whoever looks at the clock again and again does not keep the others from running; a loop that never waits is a
+ * defect. */
 static void look_again(int node)
 {
 	static unsigned looks;

@@ -1,7 +1,7 @@
-/* Files are real ones, in a folder in memory; beside them stands what a power cut cannot take: of each file the bytes as
- * of its last sync, of each folder the names as of its own. Changes of names wait in order until one of their folders is
- * synced. A cut keeps nothing of the rest, or everything, or a beginning, or any part of it, and writes the folder anew:
- * the rules of tests/fault/machine.py, for calls of this process. */
+/* Files are real ones, in a folder in memory; beside them stands what a power cut cannot take: of each file the bytes
+ * as of its last sync, of each folder the names as of its own. Changes of names wait in order until one of their
+ * folders is synced. A cut keeps nothing of the rest, or everything, or a beginning, or any part of it, and writes the
+ * folder anew: the rules of tests/fault/machine.py, for calls of this process. */
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_disk_private.h"
 

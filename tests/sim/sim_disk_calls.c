@@ -1,6 +1,6 @@
-/* The calls by which the daemon changes names and syncs, each noted beside the real one. A call takes some time, in which
- * others run; a machine that is to die in one dies before it or behind it. Descriptors are noted with their machine, so
- * that those of one that died are closed, with the locks that they hold. */
+/* The calls by which the daemon changes names and syncs, each noted beside the real one. A call takes some time, in
+ * which others run; a machine that is to die in one dies before it or behind it. Descriptors are noted with their
+ * machine, so that those of one that died are closed, with the locks that they hold. */
 #include "tests/sim/sim.h"
 #include "tests/sim/sim_disk_private.h"
 

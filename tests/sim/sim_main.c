@@ -1,5 +1,5 @@
-/* sim_coppiced FOLDER FIRST END [PLANT [trace]]: runs the seeds of [FIRST, END), each in a process of its own, since one
- * that dies leaves its memory behind. A run's files are in FOLDER/SEED; whoever reads the lines removes them. */
+/* sim_coppiced FOLDER FIRST END [PLANT [trace]]: runs the seeds of [FIRST, END), each in a process of its own, since
+ * one that dies leaves its memory behind. A run's files are in FOLDER/SEED; whoever reads the lines removes them. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

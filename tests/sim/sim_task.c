@@ -1,6 +1,6 @@
-/* A task is a stack of its own. The loop resumes one that can run, drawn from the seed; when none can, time goes on to the
- * first moment for which one waits, or at which a message arrives. What takes the place of threads, mutexes and conditions
- * is here too: since one task runs at a time, a mutex is taken or it is not. */
+/* A task is a stack of its own. The loop resumes one that can run, drawn from the seed; when none can, time goes on to
+ * the first moment for which one waits, or at which a message arrives. What takes the place of threads, mutexes and
+ * conditions is here too: since one task runs at a time, a mutex is taken or it is not. */
 #include "tests/sim/sim.h"
 
 #include <errno.h>

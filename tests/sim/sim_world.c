@@ -1,6 +1,7 @@
-/* What happens to a group of machines, drawn from the seed: some rounds in each of which clients work and one thing goes
- * wrong, then everything is healed, asked for once more and stopped. One machine dies at a time, and the next fault comes
- * when all followers have everything again: what `sync = "replica"` with a follower in memory promises to survive. */
+/* What happens to a group of machines, drawn from the seed: some rounds in each of which clients work and one thing
+ * goes wrong, then everything is healed, asked for once more and stopped. One machine dies at a time, and the next
+ * fault comes when all followers have everything again: what `sync = "replica"` with a follower in memory promises to
+ * survive. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

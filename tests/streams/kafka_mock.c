@@ -1,7 +1,7 @@
-/* A broker of Kafka's protocol for tests: librdkafka's mock cluster, in memory. Prints its bootstrap servers, then does one
- * command a line and answers with a line `ok ...`: create TOPIC PARTITIONS; add TOPIC PARTITION HEX ...; events TOPIC
- * PARTITION (as hex, - for none); down [BROKER]; up [BROKER]; leader TOPIC PARTITION BROKER; coordinator GROUP BROKER;
- * errors KEY CODE COUNT. Brokers have the numbers 1 to 3. An event of no bytes is "-". */
+/* A broker of Kafka's protocol for tests: librdkafka's mock cluster, in memory. Prints its bootstrap servers, then does
+ * one command a line and answers with a line `ok ...`: create TOPIC PARTITIONS; add TOPIC PARTITION HEX ...; events
+ * TOPIC PARTITION (as hex, - for none); down [BROKER]; up [BROKER]; leader TOPIC PARTITION BROKER; coordinator GROUP
+ * BROKER; errors KEY CODE COUNT. Brokers have the numbers 1 to 3. An event of no bytes is "-". */
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 #include <stdbool.h>

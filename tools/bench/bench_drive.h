@@ -39,8 +39,9 @@ typedef struct cop_bench_part {
 	        *latency; /* of feedback, of decisions: from sending on, with room for all; NULL: not wanted */
 } cop_bench_part;
 
-/* Connects; a first event, decided and learned, shows that the server works (waits up to the timeout for a server). COP_EINVAL: the endpoint, or an error reply; COP_EEND: no answer; COP_EFORMAT, COP_ENOMEM. Caller
- * closes; on error *out is NULL. */
+/* Connects; a first event, decided and learned, shows that the server works (waits up to the timeout for a server).
+ * COP_EINVAL: the endpoint, or an error reply; COP_EEND: no answer; COP_EFORMAT, COP_ENOMEM. Caller closes; on error
+ * *out is NULL. */
 COP_CHECK cop_err cop_bench_drive_open(const cop_bench_target *target, cop_bench_driver **out, cop_diag *diag);
 void cop_bench_drive_close(cop_bench_driver *driver);
 

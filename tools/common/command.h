@@ -75,8 +75,8 @@ int cop_command_end(const char *name, cop_err err, cop_json_writer *json, cop_di
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);
 bool cop_command_whole(
         const char *name, const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out);
-/* The processes that this one is one of, as coppice-mpi says (kept); NULL: it is alone. Each does all of the work but what a
- * pool divides among ranks; files and standard output are those of the first. */
+/* The processes that this one is one of, as coppice-mpi says (kept); NULL: it is alone. Each does all of the work but
+ * what a pool divides among ranks; files and standard output are those of the first. */
 void cop_command_set_ranks(const cop_ranks *ranks);
 const cop_ranks *cop_command_ranks(void);
 /* Whether this process is alone, or the first. */

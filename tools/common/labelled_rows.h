@@ -15,8 +15,8 @@ typedef struct cop_labelled {
 	size_t known;      /* rows that have a label or target */
 } cop_labelled;
 
-/* A training file; the preparation is fitted on all of it. Caller ends rows with cop_labelled_rows_fini in every case and
- * frees the preparation. Errors of table/table.h. */
+/* A training file; the preparation is fitted on all of it. Caller ends rows with cop_labelled_rows_fini in every case
+ * and frees the preparation. Errors of table/table.h. */
 COP_CHECK cop_err cop_labelled_rows_train(const char *path, const cop_table_settings *settings, cop_labelled *rows,
         cop_encoder **preparation, cop_diag *diag);
 /* Another file with it; labelled false: it may lack the target, and there are no labels or targets then. */

@@ -1,4 +1,5 @@
-/* tools/common/option_rows.h: a table of options (online/setting.h) on the command line: getopt's rows, reading, --help.
+/* tools/common/option_rows.h: a table of options (online/setting.h) on the command line: getopt's rows, reading,
+ * --help.
  *
  * Rows without a name for the command line are passed over; the last row has no name at all. An option's number is
  * `first` and its place in the table. One thread. */

@@ -1,7 +1,7 @@
 /* tools/common/options.h: options of a command line, as rows of a table that are read into a struct of settings.
  *
- * A subcommand lists its options once; getopt_long's array, the ranges, and the complaints follow from the rows. Several
- * tables, each with its settings, make one command line. Texts are kept (they are argv's). One thread. */
+ * A subcommand lists its options once; getopt_long's array, the ranges, and the complaints follow from the rows.
+ * Several tables, each with its settings, make one command line. Texts are kept (they are argv's). One thread. */
 #ifndef COP_TOOLS_COMMON_OPTIONS_H
 #define COP_TOOLS_COMMON_OPTIONS_H
 
@@ -58,8 +58,8 @@ typedef struct cop_options {
 } cop_options;
 
 /* Reads argv from its second word on; settings of options that are not given stay as they are. The first word that is
- * no option is then argv[optind]. Returns COP_OPTIONS_READ, or the exit status: after the help, and after a wrong option,
- * which was complained of. */
+ * no option is then argv[optind]. Returns COP_OPTIONS_READ, or the exit status: after the help, and after a wrong
+ * option, which was complained of. */
 int cop_options_read(const cop_options *options, int argc, char **argv);
 /* The option at argv[optind]. COP_OPTIONS_READ: it was read. COP_OPTIONS_END: none is there. Else the exit status. */
 int cop_options_next(const cop_options *options, int argc, char **argv);

@@ -1,4 +1,5 @@
-/* tools/ctl/backup_files.h: files and folders of a backup, and the parts of a state folder beside checkpoint and journal.
+/* tools/ctl/backup_files.h: files and folders of a backup, and the parts of a state folder beside checkpoint and
+ * journal.
  *
  * Nothing that is there is overwritten, and every file and folder is on the disk when a call succeeds. One thread.
  * Errors, unless told otherwise: COP_ENOTFOUND, COP_EFULL, COP_EIO, with *diag (NULL allowed) filled; COP_ENOMEM. */

@@ -1,5 +1,5 @@
-/* The order is asked about under its number until it is done. What goes wrong meanwhile is told once: the daemon begins the
- * order anew by itself. */
+/* The order is asked about under its number until it is done. What goes wrong meanwhile is told once: the daemon begins
+ * the order anew by itself. */
 #include "ctl_forget.h"
 
 #include <stdio.h>

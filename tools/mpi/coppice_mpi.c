@@ -1,7 +1,8 @@
-/* coppice-mpi: `coppice train` by the processes that mpirun starts, which divide trees and nodes among them (base/ranks.h).
+/* coppice-mpi: `coppice train` by the processes that mpirun starts, which divide trees and nodes among them
+ * (base/ranks.h).
  *
- * Every process reads the same files and keeps all rows; figures and files are written by the first. One thread of a process
- * speaks MPI. A process that fails ends all of them. */
+ * Every process reads the same files and keeps all rows; figures and files are written by the first. One thread of a
+ * process speaks MPI. A process that fails ends all of them. */
 #include <stdio.h>
 
 #include "mpi/mpi_ranks.h"

@@ -9,8 +9,8 @@
  *                    standard deviation (forests: in most trees)
  *     knn            vote or mean of the k nearest labelled rows; k of a list by leaving one out
  *
- * TAO has those of LapTAO's settings that were given and are its own too, and otherwise LapTAO's height and its own fixed
- * penalties, without a look; with a search the others are searched. */
+ * TAO has those of LapTAO's settings that were given and are its own too, and otherwise LapTAO's height and its own
+ * fixed penalties, without a look; with a search the others are searched. */
 #ifndef COP_TOOLS_TRAIN_TRAIN_BASELINES_H
 #define COP_TOOLS_TRAIN_TRAIN_BASELINES_H
 

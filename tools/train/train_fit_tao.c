@@ -1,6 +1,6 @@
 /* TAO, and softmax trees, which are TAO with softmax leaves and a start of clusters. Once, or along a path of
- * penalties; where that chooses by validation it divides the sample it is given, so a forest's trees each have their own
- * validation rows. */
+ * penalties; where that chooses by validation it divides the sample it is given, so a forest's trees each have their
+ * own validation rows. */
 #include <math.h>
 
 #include "base/mem.h"

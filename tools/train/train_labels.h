@@ -22,7 +22,8 @@ static inline const uint32_t *cop_train_labels_used(const cop_train_labels *labe
 	return labels->known + labels->hidden;
 }
 
-/* A copy of the rows row[0..n), which have labels. Caller ends it with cop_labelled_rows_fini in every case. COP_ENOMEM. */
+/* A copy of the rows row[0..n), which have labels. Caller ends it with cop_labelled_rows_fini in every case.
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_train_labels_pick(const cop_labelled *rows, size_t n, const uint32_t *row, cop_labelled *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* A row of the list is a learner with settings, whose heights may follow the rows; what the list gives on twelve sets is
- * in docs/evidence/papers.md, of forests in docs/evidence/learners.md. */
+/* A row of the list is a learner with settings, whose heights may follow the rows; what the list gives on twelve sets
+ * is in docs/evidence/papers.md, of forests in docs/evidence/learners.md. */
 #include "train_look.h"
 
 #include <math.h>

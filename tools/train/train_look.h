@@ -1,11 +1,10 @@
-/* tools/train/train_look.h: defaults that follow the data: a short list of settings is judged on rows held back, and the
- * best of them is fitted to all rows.
+/* tools/train/train_look.h: defaults that follow the data: a short list of settings is judged on rows held back, and
+ * the best of them is fitted to all rows.
  *
- * For `tao` and `dgt` when none of the settings that the list varies is given, and over all learners of one tree when no
- * learner is named. Heights grow with the rows. Up to 3,000 rows are judged by five folds, more by one part; of very
+ * For `tao` and `dgt` when none of the settings that the list varies is given, and over all learners of one tree when
+ * no learner is named. Heights grow with the rows. Up to 3,000 rows are judged by five folds, more by one part; of very
  * many numbers only a part of the rows is looked at. Of more trees, when no learner is named or cart, random forests,
- * randomised trees and boosted ones of cart race over the folds. Every choice follows from the seed.
- */
+ * randomised trees and boosted ones of cart race over the folds. Every choice follows from the seed. */
 #ifndef COP_TOOLS_TRAIN_TRAIN_LOOK_H
 #define COP_TOOLS_TRAIN_TRAIN_LOOK_H
 

@@ -1,8 +1,9 @@
-/* tools/train/train_teacher.h: guesses for rows without a label, by extremely randomised trees (Geurts et al. 2006) that
- * are fitted to the rows that have one.
+/* tools/train/train_teacher.h: guesses for rows without a label, by extremely randomised trees (Geurts et al. 2006)
+ * that are fitted to the rows that have one.
  *
- * LapTAO takes the guesses as labels of a weight of their own. What few labelled rows show of the features then reaches the
- * tree beside what the graph shows, and the tree learns to predict like a forest. One thread; the pool fits the trees. */
+ * LapTAO takes the guesses as labels of a weight of their own. What few labelled rows show of the features then reaches
+ * the tree beside what the graph shows, and the tree learns to predict like a forest. One thread; the pool fits the
+ * trees. */
 #ifndef COP_TOOLS_TRAIN_TRAIN_TEACHER_H
 #define COP_TOOLS_TRAIN_TRAIN_TEACHER_H
 

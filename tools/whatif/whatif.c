@@ -1,5 +1,5 @@
-/* coppice whatif: what a model would have done, and what that would have cost, with other settings. The settings that it
- * has are those of its newest checkpoint. */
+/* coppice whatif: what a model would have done, and what that would have cost, with other settings. The settings that
+ * it has are those of its newest checkpoint. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* What is not printed has its default: what the model's learner or policy does not have, and what is quiet while it is 0. */
+/* What is not printed has its default: what the model's learner or policy does not have, and what is quiet while it is
+ * 0. */
 #include "whatif_config.h"
 
 #include <stdlib.h>

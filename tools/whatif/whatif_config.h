@@ -1,5 +1,5 @@
-/* tools/whatif/whatif_config.h: one model's section of a configuration as a daemon prints it, and its journal records it
- * (docs/reference/journal.md): a line for each option. Any thread. */
+/* tools/whatif/whatif_config.h: one model's section of a configuration as a daemon prints it, and its journal records
+ * it (docs/reference/journal.md): a line for each option. Any thread. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_CONFIG_H
 #define COP_TOOLS_WHATIF_WHATIF_CONFIG_H
 

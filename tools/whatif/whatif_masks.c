@@ -1,4 +1,5 @@
-/* A decision without a mask gets one as soon as there are arms that it could not have played; zeroed, none is lengthened. */
+/* A decision without a mask gets one as soon as there are arms that it could not have played; zeroed, none is
+ * lengthened. */
 #include "whatif_masks.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* tools/whatif/whatif_pair.h: the two models of a question: how they begin, change with the configuration, take records
- * and look at decisions. One thread, but that each of the two may take its records on one of its own; all else then waits
- * for both. */
+ * and look at decisions. One thread, but that each of the two may take its records on one of its own; all else then
+ * waits for both. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_PAIR_H
 #define COP_TOOLS_WHATIF_WHATIF_PAIR_H
 
@@ -70,12 +70,12 @@ COP_CHECK cop_err cop_whatif_pair_configure(cop_whatif_pair *pair, const cop_wha
 /* Before the first one takes a decision. What it sees of it when it does is in `first` and `view`. */
 void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision);
 COP_CHECK cop_err cop_whatif_pair_take(cop_whatif_pair *pair, cop_wire_record_type type, const cop_wire_record *record);
-/* Of a feedback that brings its context, of a model of arms: the same, by the first one as it is. COP_EINVAL: it does not
- * fit. */
+/* Of a feedback that brings its context, of a model of arms: the same, by the first one as it is. COP_EINVAL: it does
+ * not fit. */
 COP_CHECK cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback);
 
-/* The second one, which does not see what is left out, and may be on another thread. Before it takes a decision, with what
- * the first one saw; what both saw is in `second` then. */
+/* The second one, which does not see what is left out, and may be on another thread. Before it takes a decision, with
+ * what the first one saw; what both saw is in `second` then. */
 void cop_whatif_pair_look_second(cop_whatif_pair *pair, const cop_wire_record *decision, const cop_whatif_seen *first,
         const cop_whatif_view *view);
 COP_CHECK cop_err cop_whatif_pair_take_second(

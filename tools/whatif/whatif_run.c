@@ -1,7 +1,7 @@
-/* The first model is on this thread, the second one and the figures follow on another (whatif_follower.h). What concerns
- * both waits until the other one rests. Where they begin as the model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where
- * they begin anew, records of what came before are passed over, the model's shape is what segments and configurations
- * tell, and masks are lengthened. */
+/* The first model is on this thread, the second one and the figures follow on another (whatif_follower.h). What
+ * concerns both waits until the other one rests. Where they begin as the model did, each record must fit the first one,
+ * as in recovery: else the answer would be of another model. Where they begin anew, records of what came before are
+ * passed over, the model's shape is what segments and configurations tell, and masks are lengthened. */
 #include "whatif_run.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* tools/whatif/whatif_run.h: a span of a journal learned twice: as the model learned it, and with other settings.
  *
  * Both models take the journal's records in their order (online/model_relearn.h). At each decision both are asked what
- * they would have done, and when its loss is known, what that would have cost is estimated from the recorded propensity.
- * Where they begin as the model did (or as a checkpoint has it), the first one's state is the model's own, byte for byte,
- * and so is the second one's with the same settings. Two threads: one for each model. */
+ * they would have done, and when its loss is known, what that would have cost is estimated from the recorded
+ * propensity. Where they begin as the model did (or as a checkpoint has it), the first one's state is the model's own,
+ * byte for byte, and so is the second one's with the same settings. Two threads: one for each model. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_RUN_H
 #define COP_TOOLS_WHATIF_WHATIF_RUN_H
 

@@ -1,5 +1,5 @@
-/* tools/whatif/whatif_state.h: a model in a state folder: the checkpoint that has its settings, its name in the journal,
- * and the model as it was at a time. The folder is only read. One thread. */
+/* tools/whatif/whatif_state.h: a model in a state folder: the checkpoint that has its settings, its name in the
+ * journal, and the model as it was at a time. The folder is only read. One thread. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_STATE_H
 #define COP_TOOLS_WHATIF_WHATIF_STATE_H
 
@@ -29,12 +29,12 @@ void cop_whatif_state_close(cop_whatif_state *state);
 
 /* Whether a model stored under that name is called so. */
 bool cop_whatif_state_is(const char *stored, const char *model);
-/* Its name at that time (unix seconds), as the journal's configurations have it; what opens it. COP_ENOTFOUND: they have
- * none until then. */
+/* Its name at that time (unix seconds), as the journal's configurations have it; what opens it. COP_ENOTFOUND: they
+ * have none until then. */
 COP_CHECK cop_err cop_whatif_state_life(
         const char *folder, const char *model, double time, char out[COP_SAVED_FILE_NAME], cop_diag *diag);
-/* A model file of it as it was at that time, byte for byte, and its name in the state folder then. COP_ENOTFOUND: it cannot be known. Else errors of
- * cop_whatif_run. */
+/* A model file of it as it was at that time, byte for byte, and its name in the state folder then. COP_ENOTFOUND: it
+ * cannot be known. Else errors of cop_whatif_run. */
 COP_CHECK cop_err cop_whatif_state_at(const char *folder, const char *model, double time, cop_bytes *out,
         char name[COP_SAVED_FILE_NAME], cop_diag *diag);
 

@@ -1,4 +1,5 @@
-/* tools/whatif/whatif_tally.h: decisions whose loss is awaited, and the figures of those whose loss came. One thread. */
+/* tools/whatif/whatif_tally.h: decisions whose loss is awaited, and the figures of those whose loss came. One thread.
+ */
 #ifndef COP_TOOLS_WHATIF_WHATIF_TALLY_H
 #define COP_TOOLS_WHATIF_WHATIF_TALLY_H
 

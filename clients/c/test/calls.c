@@ -1,6 +1,6 @@
 /* Every function once against a live daemon with the models m (arms = 3, features = 3), r (ranks, features = 0) and v
- * (values, features = 3, feedback = two), h (as m, holdout = 0.99, baseline = 2) and s (as m, losses click, weight 1, and
- * seconds), which a line for each reports.
+ * (values, features = 3, feedback = two), h (as m, holdout = 0.99, baseline = 2) and s (as m, losses click, weight 1,
+ * and seconds), which a line for each reports.
  *
  *     calls REQUESTS CONTEXTS FEEDBACK ACTIONS */
 #include <stdio.h>

@@ -3,8 +3,8 @@
  *     softmax_speed PLAIN TREE FILE [REPEATS]            models of `coppice train`, rows with classes; 5
  *
  * Lines: wrong classes (%), microseconds a row, and how many times faster than the first. The plain softmax is a lone
- * leaf; it is timed with its weights turned in one piece, feature by feature, so that a sparse row reads only what is in
- * it, and as the model stores it, by blocks of classes. */
+ * leaf; it is timed with its weights turned in one piece, feature by feature, so that a sparse row reads only what is
+ * in it, and as the model stores it, by blocks of classes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

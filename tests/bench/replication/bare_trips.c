@@ -1,5 +1,6 @@
-/* Round trips of a bare REQ and REP of ZeroMQ in two processes, what answers that wait for another instance are measured
- * against: bare_trips ENDPOINT BYTES COUNT prints the median in microseconds, of messages of so many bytes both ways. */
+/* Round trips of a bare REQ and REP of ZeroMQ in two processes, what answers that wait for another instance are
+ * measured against: bare_trips ENDPOINT BYTES COUNT prints the median in microseconds, of messages of so many bytes
+ * both ways. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

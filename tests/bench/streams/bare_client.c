@@ -1,8 +1,9 @@
-/* What a client that learns nothing moves through a broker: bare_client ENGINE SERVERS TOPIC ACTIONS PARTITIONS COUNT SIZE
+/* What a client that learns nothing moves through a broker: bare_client ENGINE SERVERS TOPIC ACTIONS PARTITIONS COUNT
+ * SIZE
  *
- * A thread for each partition reads COUNT events of TOPIC in batches of 64, from the oldest, and for each batch sends as
- * many actions of SIZE bytes (none where ACTIONS is ""), by the calls that coppiced-streams makes. %p in the names is the
- * partition. Prints the seconds that all took. */
+ * A thread for each partition reads COUNT events of TOPIC in batches of 64, from the oldest, and for each batch sends
+ * as many actions of SIZE bytes (none where ACTIONS is ""), by the calls that coppiced-streams makes. %p in the names
+ * is the partition. Prints the seconds that all took. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* What makes a folder's name last, and what goes wrong with it. That the sync reaches the disk is shown by machine kills
- * (tests/fault/test_machine_kills.py). */
+/* What makes a folder's name last, and what goes wrong with it. That the sync reaches the disk is shown by machine
+ * kills (tests/fault/test_machine_kills.py). */
 #include "support.h"
 #include "support_io.h"
 

@@ -8,8 +8,8 @@
 
 static cop_journal_history_settings settings;
 
-/* The number of the record that would come next. Two models; of "m": decisions that are answered, deferred, unheard, evicted, answered twice or not at all, windows
- * that end, a configuration, and feedback that holds all it needs. */
+/* The number of the record that would come next. Two models; of "m": decisions that are answered, deferred, unheard,
+ * evicted, answered twice or not at all, windows that end, a configuration, and feedback that holds all it needs. */
 static uint64_t write_everything(void)
 {
 	book b;

@@ -1,5 +1,5 @@
-/* The example of docs/contributing/recipes.md: a learner of arms that predicts each arm's mean loss so far, whatever the
- * context. Half a loss of 1/2 is counted beforehand, so that arms without losses are predicted 1/2. */
+/* The example of docs/contributing/recipes.md: a learner of arms that predicts each arm's mean loss so far, whatever
+ * the context. Half a loss of 1/2 is counted beforehand, so that arms without losses are predicted 1/2. */
 #include "base/mem.h"
 #include "learn/explorer.h"
 #include "learn/learner.h"

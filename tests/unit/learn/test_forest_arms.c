@@ -1,5 +1,5 @@
-/* Forests that are given further arms: trees keep the leaves that they have, beyond the memory meant for them, and the two
- * ways, by saving and loading and by handing over, lead to the same bytes. */
+/* Forests that are given further arms: trees keep the leaves that they have, beyond the memory meant for them, and the
+ * two ways, by saving and loading and by handing over, lead to the same bytes. */
 #include "forest_fixture.h"
 
 #include "learn/forest_parts.h"

@@ -129,9 +129,9 @@ static double loss_of(const char *name, bool sparse, const disturbance *how, siz
 	return sum / (double)(seeds * AFTER);
 }
 
-/* A learner, and how often what it loses may be as much where more than ALLOWED is lost whatever is done: early, after a
- * row that is huge in all features, when the first 16 rows count for nothing; when half of the features change for good,
- * which ridge learns anew from rows that the model as it was has chosen. */
+/* A learner, and how often what it loses may be as much where more than ALLOWED is lost whatever is done: early, after
+ * a row that is huge in all features, when the first 16 rows count for nothing; when half of the features change for
+ * good, which ridge learns anew from rows that the model as it was has chosen. */
 typedef struct subject {
 	const char *name;
 	bool dense;          /* alone */

@@ -1,5 +1,5 @@
-/* A learner that was added as docs/contributing/recipes.md says: with its row in the table it is found, decides, learns,
- * explains, and goes on from saved state. */
+/* A learner that was added as docs/contributing/recipes.md says: with its row in the table it is found, decides,
+ * learns, explains, and goes on from saved state. */
 #include "support.h"
 
 #include <math.h>

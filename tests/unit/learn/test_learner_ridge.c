@@ -347,8 +347,8 @@ static void test_outliers_enter_the_sums_within_limits(void **state)
 	}
 }
 
-/* One among the first rows, which nothing could judge: when the scale is made anew, at row 16, the feature of these rows
- * becomes the middle of the last eight. */
+/* One among the first rows, which nothing could judge: when the scale is made anew, at row 16, the feature of these
+ * rows becomes the middle of the last eight. */
 static void test_feature_begins_anew_with_its_scale(void **state)
 {
 	(void)state;

@@ -76,8 +76,8 @@ static void test_figures_are_plain_sums(void **state)
 	cop_constant_arms_fini(&arms);
 }
 
-/* A policy that turns from even draws to the best arm, in a world that drifts. Which of the arms' intervals ever missed the
- * gain so far; the policy's share of losses is that of the worst arm's at last. */
+/* A policy that turns from even draws to the best arm, in a world that drifts. Which of the arms' intervals ever missed
+ * the gain so far; the policy's share of losses is that of the worst arm's at last. */
 static unsigned missed_by(uint64_t launch, cop_constant_gain *end)
 {
 	enum { EVENTS = 3000 };

@@ -212,8 +212,9 @@ static void test_other_terms_begin_again(void **state)
 
 /* ---- the allowance ---- */
 
-/* A launch of a policy whose mean loss is `policy` where the baseline's is `baseline`, each told `late` decisions later,
- * some never. Whether the mean loss so far ever was above the baseline's by more than the allowance, in expectation. */
+/* A launch of a policy whose mean loss is `policy` where the baseline's is `baseline`, each told `late` decisions
+ * later, some never. Whether the mean loss so far ever was above the baseline's by more than the allowance, in
+ * expectation. */
 static bool exceeds(uint64_t launch, double policy, double baseline, double allowance, size_t late, double *share)
 {
 	enum { EVENTS = 4000, LATE = 200 };

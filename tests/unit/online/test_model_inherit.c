@@ -1,5 +1,5 @@
-/* Models that inherit the state of one with fewer arms or features: the bytes are those that saving and loading gives, and so is all
- * that comes after; what was made room for, and not taken, changes nothing. */
+/* Models that inherit the state of one with fewer arms or features: the bytes are those that saving and loading gives,
+ * and so is all that comes after; what was made room for, and not taken, changes nothing. */
 #include "model_fixture.h"
 
 #include "online/model_shadow.h"

@@ -1,5 +1,6 @@
-/* Named losses of models: accounts against a plain oracle that knows the rules, recovery from records and from saved state
- * to the byte, also while the names change, and what the intervals say of the true means and gains at all times. */
+/* Named losses of models: accounts against a plain oracle that knows the rules, recovery from records and from saved
+ * state to the byte, also while the names change, and what the intervals say of the true means and gains at all
+ * times. */
 #include "model_fixture.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* A table of more arms that takes over what waits in another one is as the table that loads what the other one saves: to
- * the byte, entry by entry, and in all that is done to both afterwards. */
+/* A table of more arms that takes over what waits in another one is as the table that loads what the other one saves:
+ * to the byte, entry by entry, and in all that is done to both afterwards. */
 #include "unit/learn/rows.h"
 
 #include <string.h>

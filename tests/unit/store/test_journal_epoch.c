@@ -1,4 +1,5 @@
-/* The epoch in the header of each segment: who gives it, who keeps it, and what becomes of a journal in which it falls. */
+/* The epoch in the header of each segment: who gives it, who keeps it, and what becomes of a journal in which it falls.
+ */
 #include "journal_fixture.h"
 
 #include "store/journal_keep.h"

@@ -197,8 +197,8 @@ static void test_cart_ranks_of_the_dataset_give_the_same_tree(void **state)
 	}
 }
 
-/* Each threshold is the one that the generator draws between the ends of the node's rows; dense and sparse rows, and any
- * number of threads, give the same tree; distinct rows are told apart. */
+/* Each threshold is the one that the generator draws between the ends of the node's rows; dense and sparse rows, and
+ * any number of threads, give the same tree; distinct rows are told apart. */
 static void test_cart_drawn_thresholds_are_between_the_ends_and_differ_by_seed(void **state)
 {
 	(void)state;

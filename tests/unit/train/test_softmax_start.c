@@ -1,5 +1,5 @@
-/* The start of softmax trees: the pairs against a greedy pairing by the definition, on class means in double; blobs that
- * k-means must find; sparse rows as dense ones; what is refused; every failed allocation. */
+/* The start of softmax trees: the pairs against a greedy pairing by the definition, on class means in double; blobs
+ * that k-means must find; sparse rows as dense ones; what is refused; every failed allocation. */
 #include "support.h"
 
 #include <math.h>

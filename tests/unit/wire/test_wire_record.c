@@ -460,8 +460,8 @@ static void test_arbitrary_bytes_are_refused_or_a_record(void **state)
 	}
 }
 
-/* Of a model that was given features: what is missing at the end is left out, in between it is NaN; readers that know of
- * more features have the rest as unknown, and those of a model that was not given any take none of it. */
+/* Of a model that was given features: what is missing at the end is left out, in between it is NaN; readers that know
+ * of more features have the rest as unknown, and those of a model that was not given any take none of it. */
 static void test_unknown_features_come_back(void **state)
 {
 	enum { WIDTH = 6 };

@@ -1,5 +1,5 @@
-/* Two models live through many decisions, some of them of a unit that is then forgotten. The journal, erased, recovers to
- * the bytes of one in which the unit's records never were, which this test writes beside it by a book of its own. */
+/* Two models live through many decisions, some of them of a unit that is then forgotten. The journal, erased, recovers
+ * to the bytes of one in which the unit's records never were, which this test writes beside it by a book of its own. */
 #include "daemon/durable/recovery.h"
 
 #include <stdio.h>

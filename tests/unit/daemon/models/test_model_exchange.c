@@ -1,5 +1,5 @@
-/* A model that grows is made on a thread while it goes on learning; what takes its place is, byte for byte, what saving the
- * old one at that moment and loading it into a greater one gives. */
+/* A model that grows is made on a thread while it goes on learning; what takes its place is, byte for byte, what saving
+ * the old one at that moment and loading it into a greater one gives. */
 #include "daemon/models/model_exchange.h"
 
 #include <stdio.h>

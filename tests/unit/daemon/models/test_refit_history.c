@@ -1,4 +1,5 @@
-/* The last refits: bounded, the newest first; what became of a challenger is found by its number; saved and read back. */
+/* The last refits: bounded, the newest first; what became of a challenger is found by its number; saved and read back.
+ */
 #include "support.h"
 
 #include <math.h>

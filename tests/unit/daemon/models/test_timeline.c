@@ -1,4 +1,5 @@
-/* What a model did over time: sums that stay what was counted, whatever is joined; bounded, for any time and any gaps. */
+/* What a model did over time: sums that stay what was counted, whatever is joined; bounded, for any time and any gaps.
+ */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Authentication as ZeroMQ asks for it (RFC 27): requests come from the test, over the same sockets inside the process. */
+/* Authentication as ZeroMQ asks for it (RFC 27): requests come from the test, over the same sockets inside the process.
+ */
 #include "daemon/serve/zap.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Items come out whole and in order, whatever their size; an error of the taker comes back, and nothing is taken then. */
+/* Items come out whole and in order, whatever their size; an error of the taker comes back, and nothing is taken then.
+ */
 #include "tools/whatif/whatif_pipe.h"
 #include "base/mem.h"
 #include "support.h"
