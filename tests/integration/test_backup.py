@@ -13,7 +13,7 @@ from conftest import DEADLINE, Client, free_port, grow, model, pack, program, se
 
 X = [0.25, 1.0, 3.5]
 # Of the checkpoints that are asked for, and no others, the newest alone stays.
-SMALL = section("journal", {"segment": "64KiB", "keep": "64KiB"}) + section("checkpoint", {"every": "7d", "keep": 1})
+SMALL = section("journal", {"segment": "64KiB", "keep": "64KiB"}) + section("checkpoint", {"every": "7d", "keep": 1, "older": 0})
 BUSY = SMALL.replace("7d", "1s")
 OFF = section("journal", {"enabled": False})
 

@@ -41,8 +41,9 @@ def test_installed_programs_run(installed):
     assert (installed / "lib/systemd/system/coppiced.service").exists()
     assert list(installed.rglob("coppice.conf"))
     completions = {str(file.relative_to(installed / "share")) for file in installed.glob("share/*/*completions/*")}
-    assert completions == {"bash-completion/completions/coppice", "bash-completion/completions/coppiced",
-                           "zsh/vendor-completions/_coppice", "zsh/vendor-completions/_coppiced"}
+    programs = ["coppice", "coppiced", "coppice-lease", "coppiced-streams", "coppice-mpi"]
+    assert completions == {f"bash-completion/completions/{name}" for name in programs} | {
+        f"zsh/vendor-completions/_{name}" for name in programs}
     if shutil.which("scdoc"):
         pages = {file.name for file in installed.glob("share/man/man*/*")}
         assert {"coppice.1", "coppice-train.1", "coppiced.8", "coppice-lease.8", "coppiced-streams.8", "coppice-mpi.1", "coppice.conf.5", "coppice-protocol.7"} <= pages

@@ -181,7 +181,7 @@ def test_only_checkpoint_ruined_starts_from_the_journal_or_anew(daemon, ruin, jo
 
 
 def test_checkpoints_kept_are_the_newest(daemon):
-    one = daemon(model() + section("checkpoint", {"keep": 2}))
+    one = daemon(model() + section("checkpoint", {"keep": 2, "older": 0}))
     client = one.client()
     numbers = [client.ok("checkpoint")["sequence"] for _ in range(5)]
     assert numbers == [1, 2, 3, 4, 5]
