@@ -88,9 +88,11 @@ static cop_sums_verdict judge_known(const cop_sums *sums, const cop_sums_peer *p
 {
 	if (peer->part != summary->part)
 		return COP_SUMS_MOVED;
-	if (summary->number <= peer->number)
+	if (summary->number < peer->number)
 		return COP_SUMS_OLD;
-	return says_the_same(sums, peer, summary) ? COP_SUMS_SAME : COP_SUMS_NEW;
+	if (says_the_same(sums, peer, summary))
+		return COP_SUMS_SAME;
+	return summary->number == peer->number ? COP_SUMS_OLD : COP_SUMS_NEW;
 }
 
 cop_sums_verdict cop_sums_judge(const cop_sums *sums, const cop_summary *summary)

@@ -42,7 +42,8 @@ static void test_newest_of_each_life_counts_once_whatever_comes(void **state)
 		const uint64_t life = 1 + cop_rng_below(&rng, LIVES), number = 1 + cop_rng_below(&rng, 50 + i / 20);
 		const cop_summary summary = make(&room, (uint32_t)(life % 4), life, number);
 		const bool new = number > newest[life - 1];
-		assert_int_equal(cop_sums_judge(&sums, &summary), new ? COP_SUMS_NEW : COP_SUMS_OLD);
+		const cop_sums_verdict known = number == newest[life - 1] ? COP_SUMS_SAME : COP_SUMS_OLD;
+		assert_int_equal(cop_sums_judge(&sums, &summary), new ? COP_SUMS_NEW : known);
 		assert_int_equal(cop_sums_take(&sums, &summary), new ? COP_OK : COP_EINVAL);
 		newest[life - 1] = new ? number : newest[life - 1];
 	}
@@ -82,8 +83,14 @@ static void test_verdicts_name_what_is_wrong(void **state)
 	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SHAPE);
 	s.length += 8;
 	assert_int_equal(cop_sums_take(&sums, &s), COP_OK);
+	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SAME); /* an instance at rest tells the same under the same number */
 	s.number = 2;
 	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SAME);
+	s = make(&room, 1, 6, 2);
+	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_NEW);
+	s.number = 1;
+	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_OLD); /* one number, two contents: the first stands */
+	s.number = 2;
 	s.part = 2;
 	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_MOVED);
 	const double infinite = INFINITY;
