@@ -83,7 +83,8 @@ static void test_verdicts_name_what_is_wrong(void **state)
 	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SHAPE);
 	s.length += 8;
 	assert_int_equal(cop_sums_take(&sums, &s), COP_OK);
-	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SAME); /* an instance at rest tells the same under the same number */
+	/* An instance at rest tells the same under the same number. */
+	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SAME);
 	s.number = 2;
 	assert_int_equal(cop_sums_judge(&sums, &s), COP_SUMS_SAME);
 	s = make(&room, 1, 6, 2);
