@@ -1,13 +1,15 @@
-/* make_seeds CORPUS: writes the seeds of the fuzz targets that are saved states and so change with their format:
- * CORPUS/forest/ (four bytes of shape, then what cop_forest_save gives), CORPUS/checkpoint/ those of `models` (a
- * checkpoint file of one model), CORPUS/refit/ (bodies of refit files) and CORPUS/refit_state/state*. Every run writes
- * the same bytes, on the same kind of processor. tests/unit/online/test_fuzz_seeds.c and
+/* make_seeds CORPUS: writes the seeds of the fuzz targets that change with a format: CORPUS/forest/ (four bytes of
+ * shape, then what cop_forest_save gives), CORPUS/checkpoint/ those of `models` (a checkpoint file of one model),
+ * CORPUS/refit/ (bodies of refit files), CORPUS/refit_state/state*, and CORPUS/merge/ (a message, and its sums). Every
+ * run writes the same bytes, on the same kind of processor. tests/unit/online/test_fuzz_seeds.c and
  * tests/unit/refit/test_refit_file.c tell when it is time for a run.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/merge/merge_message.h"
 #include "daemon/models/refit_state.h"
 #include "forest_shape.h"
 #include "online/model_apprentice.h"
@@ -429,6 +431,60 @@ static void make_state(const char *corpus, const state_seed *seed)
 	cop_refit_state_fini(&state);
 }
 
+/* ---- what instances say to merge ---- */
+
+typedef struct merge_seed {
+	const char *name;
+	cop_merge_kind kind;
+	size_t cut;   /* bytes of the message that are missing */
+	double first; /* of its sums */
+} merge_seed;
+
+static const merge_seed merges[] = {
+	{ "ask", COP_MERGE_ASK, 0, 0.0 },
+	{ "summary", COP_MERGE_SUMMARY, 0, 3.0 },
+	{ "summary_infinite", COP_MERGE_SUMMARY, 0, INFINITY },
+	{ "end", COP_MERGE_END, 0, 0.0 },
+	{ "refused", COP_MERGE_REFUSED, 0, 0.0 },
+	{ "cut", COP_MERGE_SUMMARY, 20, 0.0 },
+};
+
+/* As tests/fuzz/fuzz_merge.c takes it: two arms of two numbers. */
+static void make_merge(const char *corpus, const merge_seed *seed)
+{
+	char path[PATH_ROOM];
+	cop_bytes message, bytes;
+	const double sums[] = { seed->first, 0.5, 0.0, -1.25 };
+	const cop_merge_message told = { .kind = seed->kind,
+		.version = COP_MERGE_VERSION,
+		.of = 3,
+		.part = 2,
+		.own = 1,
+		.life = UINT64_C(0x0123456789abcdef),
+		.number = 5,
+		.features = 1,
+		.arms = 2,
+		.crc = 1,
+		.time = BEGIN,
+		.model = cop_merge_message_text("m"),
+		.learner = cop_merge_message_text("ridge"),
+		.reason = cop_merge_message_text("expected an ask"),
+		.known = { "0123456789abcdef", 16 } };
+	cop_bytes_init(&message);
+	cop_bytes_init(&bytes);
+	cop_merge_message_put(&message, &told);
+	message.length -= seed->cut;
+	must(message.length <= UINT8_MAX, seed->name);
+	cop_bytes_put_u8(&bytes, (uint8_t)message.length);
+	cop_bytes_put(&bytes, message.data, message.length);
+	if (seed->kind == COP_MERGE_SUMMARY && seed->cut == 0)
+		cop_bytes_put_f64s(&bytes, sums, sizeof sums / sizeof *sums);
+	must(snprintf(path, sizeof path, "%s/merge/%s", corpus, seed->name) < PATH_ROOM, seed->name);
+	write_file(path, &bytes);
+	cop_bytes_fini(&message);
+	cop_bytes_fini(&bytes);
+}
+
 int main(int argc, char **argv)
 {
 	must(argc == 2, "usage: make_seeds CORPUS");
@@ -440,5 +496,7 @@ int main(int argc, char **argv)
 		make_refit(argv[1], &refits[i]);
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
 		make_state(argv[1], &states[i]);
+	for (size_t i = 0; i < sizeof merges / sizeof *merges; i++)
+		make_merge(argv[1], &merges[i]);
 	return EXIT_SUCCESS;
 }
