@@ -350,3 +350,72 @@ def test_followers_take_what_was_merged(daemon):
     teach(clients, made)
     merged([*clients, follower.client()], oracle(daemon, made))
     assert merge_of(follower.client())["asked"] == 0
+
+
+needs_curve = pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
+
+
+def curve_pair(daemon, folder):
+    """Not started, merging over CURVE; and who may do what at the first one."""
+    keys, ports = [], [free_port() for _ in range(2)]
+    for number in range(2):
+        public, secret = zmq.curve_keypair()
+        (folder / f"key.{number}").write_bytes(secret + b"\n")
+        (folder / f"key.{number}").chmod(0o600)
+        keys.append((public, secret))
+    files = [folder / f"clients.{number}" for number in range(2)]
+    both = [daemon(start=False) for _ in range(2)]
+    for number, one in enumerate(both):
+        listen, other = f"tcp://127.0.0.1:{ports[number]}", 1 - number
+        peer = f"tcp://127.0.0.1:{ports[other]} server_key={keys[other][0].decode()}"
+        files[number].write_text(f"peer {keys[other][0].decode()} replicate\n")
+        text = section("curve", {"key": str(folder / f"key.{number}"), "clients": str(files[number])})
+        text += part_section(number, 2, listen=[listen], peers=[peer], merge=["m"], every="100ms")
+        one.write_config(text + ridge())
+    return both, keys, ports, files
+
+
+@needs_curve
+def test_instances_with_keys_merge_over_curve(daemon, tmp_path):
+    both, keys, ports, files = curve_pair(daemon, tmp_path)
+    files[0].write_text(f"peer {keys[1][0].decode()} all\n")  # which lacks replicate
+    clients = [one.start().client() for one in both]
+    made = events(7, 200)
+    teach(clients, made)
+    wait_for(lambda: merge_of(clients[0])["refused"] >= 3, "asks without the right to be refused")
+    wait_for(lambda: merge_of(clients[1])["refused"] >= 3, "whoever asked to count it, too")
+    both[1].logged("peer lacks the right replicate")
+    assert merge_of(clients[0])["answered"] == 0
+    own = oracle(daemon, [e for e in made if coppice.part_of(e["id"], 2) == 1])
+    assert merge_of(clients[1])["new"] == 0 and near(predictions(clients[1]), own)  # nothing was told to it
+    files[0].write_text(f"peer {keys[1][0].decode()} replicate\n")
+    clients[0].ok("reload")
+    merged(clients, oracle(daemon, made))
+
+
+@needs_curve
+def test_only_keys_with_the_right_are_told_sums(daemon, tmp_path):
+    both, keys, ports, files = curve_pair(daemon, tmp_path)
+    client = both[0].start().client()
+    reader = zmq.curve_keypair()
+    files[0].write_text(f"reader {reader[0].decode()} all\npeer {keys[1][0].decode()} replicate\n")
+    client.ok("reload")
+
+    def ask(pair):
+        options = {"CURVE_SERVERKEY": keys[0][0], "CURVE_PUBLICKEY": pair[0], "CURVE_SECRETKEY": pair[1]}
+        socket = both[0].socket(zmq.DEALER, connect=f"tcp://127.0.0.1:{ports[0]}", **options)
+        socket.send(pack({"k": "ask", "version": 1, "of": 2, "part": 1, "known": b""}))
+        return socket
+
+    reply = ask(reader)
+    assert reply.poll(60000)
+    frames = reply.recv_multipart()
+    refused = unpack(frames[0])
+    assert len(frames) == 1 and refused["k"] == "refused" and "reader lacks the right replicate" in refused["reason"]
+    stranger = ask(zmq.curve_keypair())
+    both[0].logged("event=curve_refused")
+    good = ask(keys[1])
+    assert good.poll(60000) and unpack(good.recv_multipart()[0])["k"] == "summary"
+    assert unpack(good.recv_multipart()[0])["k"] == "end"
+    assert not stranger.poll(100) and not reply.poll(100)
+    assert merge_of(client)["refused"] == 1 and merge_of(client)["answered"] == 1
