@@ -40,6 +40,16 @@ static void path_of(const place *at, uint64_t number, char out[PATH_MAX + COP_CH
 	(void)snprintf(out, PATH_MAX + COP_CHECKPOINT_NAME_ROOM, "%s/%s", at->folder, name);
 }
 
+static cop_err find_file(const char *state_dir, const char *model, uint64_t number,
+        char out[PATH_MAX + COP_CHECKPOINT_NAME_ROOM], cop_diag *diag)
+{
+	place at;
+	cop_err err = find(state_dir, model, &at, diag);
+	if (err == COP_OK)
+		path_of(&at, number, out);
+	return err;
+}
+
 cop_err cop_challenger_write(
         const char *state_dir, const char *model, uint64_t number, const cop_bytes *body, cop_diag *diag)
 {
@@ -58,14 +68,10 @@ cop_err cop_challenger_write(
 cop_err cop_challenger_read(
         const char *state_dir, const char *model, uint64_t number, cop_trees **out, uint32_t *crc, cop_diag *diag)
 {
-	place at;
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
 	*out = NULL;
-	cop_err err = find(state_dir, model, &at, diag);
-	if (err != COP_OK)
-		return err;
-	path_of(&at, number, path);
-	return cop_trees_checkpoint_read(path, out, crc, diag);
+	cop_err err = find_file(state_dir, model, number, path, diag);
+	return err == COP_OK ? cop_trees_checkpoint_read(path, out, crc, diag) : err;
 }
 
 /* No folder: none. */
@@ -91,13 +97,9 @@ cop_err cop_challenger_list(const char *state_dir, const char *model, uint64_t *
 cop_err cop_challenger_window(
         const char *state_dir, const char *model, uint64_t number, uint64_t window[2], cop_diag *diag)
 {
-	place at;
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
-	cop_err err = find(state_dir, model, &at, diag);
-	if (err != COP_OK)
-		return err;
-	path_of(&at, number, path);
-	return cop_trees_checkpoint_window(path, window, diag);
+	cop_err err = find_file(state_dir, model, number, path, diag);
+	return err == COP_OK ? cop_trees_checkpoint_window(path, window, diag) : err;
 }
 
 static cop_err remove_file(const char *path, cop_diag *diag)
