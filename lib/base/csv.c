@@ -23,6 +23,7 @@ struct cop_csv {
 	const char **field; /* columns: where they begin, when text is allowed */
 	const char *row_end;
 	size_t row_length;
+	char separator;
 };
 
 typedef struct span {
@@ -30,13 +31,14 @@ typedef struct span {
 	size_t length;
 } span;
 
-static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+/* A tab that separates is no blank. */
+static bool is_blank(char c, char separator) { return c == ' ' || (c == '\t' && separator != '\t'); }
 
-static span trim(const char *at, const char *end)
+static span trim(const char *at, const char *end, char separator)
 {
-	while (at < end && is_blank(*at))
+	while (at < end && is_blank(*at, separator))
 		at++;
-	while (at < end && is_blank(end[-1]))
+	while (at < end && is_blank(end[-1], separator))
 		end--;
 	return (span){ at, (size_t)(end - at) };
 }
@@ -53,25 +55,63 @@ static const char *pass_quoted(const char *at, const char *end)
 	return at;
 }
 
-/* The field at *at, which moves behind the comma that ends it, or to NULL after the last. */
-static span next_field(const char **at, const char *end)
+/* The field at *at, which moves behind the separator that ends it, or to NULL after the last. */
+static span next_field(const char **at, const char *end, char separator)
 {
 	const char *start = *at;
-	while (start < end && is_blank(*start))
+	while (start < end && is_blank(*start, separator))
 		start++;
 	const char *stop = start < end && *start == '"' ? pass_quoted(start, end) : start;
-	while (stop < end && *stop != ',')
+	while (stop < end && *stop != separator)
 		stop++;
 	*at = stop < end ? stop + 1 : NULL;
-	return trim(start, stop);
+	return trim(start, stop, separator);
 }
 
-static size_t count_fields(span line)
+static size_t count_fields(span line, char separator)
 {
 	size_t count = 0;
 	for (const char *at = line.at; at != NULL; count++)
-		(void)next_field(&at, line.at + line.length);
+		(void)next_field(&at, line.at + line.length, separator);
 	return count;
+}
+
+/* A decimal comma is read where fields do not end at commas. */
+static cop_err parse_number(char separator, span field, double *value)
+{
+	char room[COP_NUMBER_ROOM];
+	const char *comma = separator == ',' || field.length == 0 ? NULL : memchr(field.at, ',', field.length);
+	if (comma == NULL || field.length >= sizeof room || memchr(field.at, '.', field.length) != NULL)
+		return cop_number_parse(field.at, field.length, value);
+	memcpy(room, field.at, field.length);
+	room[comma - field.at] = '.';
+	return cop_number_parse(room, field.length, value);
+}
+
+/* Do fields of the line end at semicolons, and does every comma of it stand in a number, or in quotes? */
+static bool has_decimal_commas(span line)
+{
+	for (const char *at = line.at; at != NULL;) {
+		double value;
+		span field = next_field(&at, line.at + line.length, ';');
+		const bool comma = field.length > 0 && field.at[0] != '"' && memchr(field.at, ',', field.length) != NULL;
+		if (comma && parse_number(';', field, &value) != COP_OK)
+			return false;
+	}
+	return count_fields(line, ';') > 1;
+}
+
+/* Of the first line: what makes most fields of it; of several, the first of these. */
+static char find_separator(span line)
+{
+	static const char separators[] = { ',', ';', '\t' };
+	char best = separators[0];
+	if (has_decimal_commas(line))
+		return ';';
+	for (size_t i = 1; i < sizeof separators; i++)
+		if (count_fields(line, separators[i]) > count_fields(line, best))
+			best = separators[i];
+	return best;
 }
 
 static span unquote(span field)
@@ -106,7 +146,8 @@ static cop_err wrong_field(const cop_csv *csv, size_t column, span field, cop_er
 static cop_err wrong_count(const cop_csv *csv, size_t count, cop_diag *diag)
 {
 	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
-	        "%zu fields; expected %zu as in the first line", count, csv->columns);
+	        "%zu fields; expected %zu as in the first line, whose fields end at %s", count, csv->columns,
+	        csv->separator == ',' ? "commas" : csv->separator == ';' ? "semicolons" : "tabs");
 	return COP_EFORMAT;
 }
 
@@ -122,20 +163,25 @@ static cop_err next_line(cop_csv *csv, span *line, cop_diag *diag)
 				*diag = *cop_stream_diag(csv->stream);
 			return err;
 		}
-		*line = trim(at, at + length);
-		if (csv->columns == 0 && line->length >= 3 && memcmp(line->at, "\xef\xbb\xbf", 3) == 0)
-			*line = trim(line->at + 3, line->at + line->length);
+		const char *end = at + length;
+		if (csv->columns == 0 && length >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
+			at += 3;
+		*line = trim(at, end, ',');
+		if (csv->columns == 0 && line->length > 0)
+			csv->separator = find_separator((span){ at, (size_t)(end - at) });
+		if (csv->separator == '\t' && line->length > 0)
+			*line = trim(at, end, '\t');
 	} while (line->length == 0);
 	return COP_OK;
 }
 
-static bool is_header(span line)
+static bool is_header(const cop_csv *csv, span line)
 {
 	const char *end = line.at + line.length;
 	for (const char *at = line.at; at != NULL;) {
 		double value;
-		span field = next_field(&at, end);
-		if (field.length > 0 && cop_number_parse(field.at, field.length, &value) == COP_EFORMAT)
+		span field = next_field(&at, end, csv->separator);
+		if (field.length > 0 && parse_number(csv->separator, field, &value) == COP_EFORMAT)
 			return true;
 	}
 	return false;
@@ -150,7 +196,7 @@ static cop_err keep_names(cop_csv *csv, span line)
 	char *to = csv->names;
 	const char *at = line.at;
 	for (size_t i = 0; i < csv->columns; i++) {
-		span name = unquote(next_field(&at, line.at + line.length));
+		span name = unquote(next_field(&at, line.at + line.length, csv->separator));
 		csv->name_at[i] = (size_t)(to - csv->names);
 		memcpy(to, name.at, name.length);
 		to[name.length] = '\0';
@@ -162,7 +208,7 @@ static cop_err keep_names(cop_csv *csv, span line)
 /* Learns the columns from the first line; *header: it was one. */
 static cop_err begin(cop_csv *csv, span line, bool *header)
 {
-	size_t columns = count_fields(line);
+	size_t columns = count_fields(line, csv->separator);
 	csv->values = cop_mem_alloc(columns, sizeof *csv->values);
 	csv->field = cop_mem_alloc(csv->text ? columns : 0, sizeof *csv->field);
 	if (csv->values == NULL || csv->field == NULL) {
@@ -173,23 +219,23 @@ static cop_err begin(cop_csv *csv, span line, bool *header)
 		return COP_ENOMEM;
 	}
 	csv->columns = columns;
-	*header = csv->told ? csv->header : is_header(line);
+	*header = csv->told ? csv->header : is_header(csv, line);
 	return *header ? keep_names(csv, line) : COP_OK;
 }
 
 /* A field of blanks, text, or a number that needs care; *at moves on as next_field does. */
 static cop_err parse_field(cop_csv *csv, size_t i, const char **at, const char *end, cop_diag *diag)
 {
-	span field = next_field(at, end);
-	cop_err err = cop_number_parse(field.at, field.length, &csv->values[i]);
+	span field = next_field(at, end, csv->separator);
+	cop_err err = parse_number(csv->separator, field, &csv->values[i]);
 	if (err == COP_OK)
 		return COP_OK;
 	csv->values[i] = (double)NAN;
 	return csv->text ? COP_OK : wrong_field(csv, i, field, err, diag);
 }
 
-/* Behind a whole number of few digits that a comma follows, which most are in many files; NULL: something else. */
-static inline const char *whole_number(const char *at, double *value)
+/* Behind a whole number of few digits that a separator follows, which most are in many files; NULL: something else. */
+static inline const char *whole_number(const char *at, char separator, double *value)
 {
 	unsigned number = (unsigned)(unsigned char)*at - '0';
 	if (number > 9)
@@ -201,7 +247,7 @@ static inline const char *whole_number(const char *at, double *value)
 		number = number * 10 + digit;
 	}
 	*value = number;
-	return *at == ',' ? at : NULL;
+	return *at == separator ? at : NULL;
 }
 
 static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
@@ -210,6 +256,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 	const char *end = line.at + line.length;
 	const size_t columns = csv->columns;
 	const char **field = csv->text ? csv->field : NULL;
+	const char separator = csv->separator;
 	double *values = csv->values;
 	csv->row_end = end;
 	csv->row_length = line.length;
@@ -218,7 +265,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 			return wrong_count(csv, i, diag);
 		if (field != NULL)
 			field[i] = at;
-		const char *stop = whole_number(at, &values[i]);
+		const char *stop = whole_number(at, separator, &values[i]);
 		if (stop != NULL) {
 			at = stop + 1;
 			continue;
@@ -226,7 +273,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 		stop = cop_number_scan(at, end, &values[i]);
 		if (stop != NULL && !isfinite(values[i]))
 			stop = NULL;
-		if (stop != NULL && stop < end && *stop == ',') {
+		if (stop != NULL && stop < end && *stop == separator) {
 			at = stop + 1;
 		} else if (stop != NULL && stop == end) {
 			at = NULL;
@@ -236,7 +283,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 				return err;
 		}
 	}
-	return at == NULL ? COP_OK : wrong_count(csv, count_fields(line), diag);
+	return at == NULL ? COP_OK : wrong_count(csv, count_fields(line, separator), diag);
 }
 
 cop_err cop_csv_new(cop_stream *stream, cop_csv **out)
@@ -294,7 +341,7 @@ void cop_csv_set_header(cop_csv *csv, bool header)
 static span field_of(const cop_csv *csv, size_t i)
 {
 	const char *at = csv->field[i];
-	return next_field(&at, csv->row_end);
+	return next_field(&at, csv->row_end, csv->separator);
 }
 
 const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length)
@@ -308,8 +355,13 @@ cop_err cop_csv_wrong_field(const cop_csv *csv, size_t i, cop_diag *diag)
 {
 	double value;
 	span field = field_of(csv, i);
-	cop_err err = cop_number_parse(field.at, field.length, &value);
+	cop_err err = parse_number(csv->separator, field, &value);
 	return wrong_field(csv, i, field, err == COP_ENONFINITE ? err : COP_EFORMAT, diag);
+}
+
+cop_err cop_csv_number(const cop_csv *csv, const char *text, size_t length, double *value)
+{
+	return parse_number(csv->separator, (span){ text, length }, value);
 }
 
 size_t cop_csv_columns(const cop_csv *csv) { return csv->columns; }

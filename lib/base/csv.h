@@ -1,9 +1,11 @@
-/* base/csv.h: comma-separated numbers, line by line.
+/* base/csv.h: numbers separated by commas, semicolons or tabs, line by line.
  *
- * The first line is a header when a field of it is text (not a number, not empty, not nan or inf). Blank lines are
- * skipped, spaces around fields and a byte order mark are allowed. Text, in the header or where it is allowed, may
- * stand in quotes and hold commas then, but no line ends. Every line has as many fields as the first; every field is a
- * finite number, unless text is allowed. Numbers do not depend on the locale. One thread per reader. */
+ * What separates is what makes most fields of the first line, commas if others make no more; it is semicolons, too, when
+ * all commas of that line stand within numbers. The first line is a header when a field of it is text (not a number, not
+ * empty, not nan or inf). Blank lines are skipped, blanks around fields and a byte order mark are allowed. Text, in the
+ * header or where it is allowed, may stand in quotes and hold separators then, but no line ends. Every line has as many
+ * fields as the first; every field is a finite number, unless text is allowed. Numbers do not depend on the locale; where
+ * commas do not separate, one may stand for the decimal point. One thread per reader. */
 #ifndef COP_BASE_CSV_H
 #define COP_BASE_CSV_H
 
@@ -34,6 +36,9 @@ void cop_csv_set_header(cop_csv *csv, bool header);
 const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length);
 /* Fills *diag (NULL allowed): field i of that row is not what it should be. COP_EFORMAT, COP_ENONFINITE. */
 COP_CHECK cop_err cop_csv_wrong_field(const cop_csv *csv, size_t i, cop_diag *diag);
+
+/* The number that a text is in this file, as cop_number_parse says. After the first row. */
+COP_CHECK cop_err cop_csv_number(const cop_csv *csv, const char *text, size_t length, double *value);
 
 /* Bytes of that row, blanks around it and its end not counted. */
 size_t cop_csv_row_length(const cop_csv *csv);

@@ -26,13 +26,13 @@ static bool is_missing(const char *text, size_t length)
 }
 
 /* *value: a number's, else NaN. */
-static cop_field_kind kind_of_text(const char *text, size_t length, double *value)
+static cop_field_kind kind_of_text(const cop_csv *csv, const char *text, size_t length, double *value)
 {
 	*value = (double)NAN;
 	if (is_missing(text, length))
 		return COP_FIELD_MISSING;
 	double number;
-	cop_err err = cop_number_parse(text, length, &number);
+	cop_err err = cop_csv_number(csv, text, length, &number);
 	if (err != COP_OK)
 		return err == COP_ENONFINITE ? COP_FIELD_BEYOND : COP_FIELD_TEXT;
 	if (!(fabs(number) <= (double)FLT_MAX))
@@ -48,7 +48,7 @@ cop_field_kind cop_table_field_kind(const cop_table_reader *r, size_t field, dou
 	if (fabs(*value) <= (double)FLT_MAX)
 		return COP_FIELD_NUMBER;
 	const char *text = cop_csv_field(r->csv, field, &length);
-	return kind_of_text(text, length, value);
+	return kind_of_text(r->csv, text, length, value);
 }
 
 /* ---- header ---- */
@@ -66,7 +66,7 @@ static cop_err look_at_first(look *l, const cop_csv *csv, size_t count, uint8_t 
 		uint32_t number;
 		double value;
 		const char *text = cop_csv_field(csv, c, &length);
-		cop_field_kind kind = kind_of_text(text, length, &value);
+		cop_field_kind kind = kind_of_text(csv, text, length, &value);
 		l->value |= length > 0 && kind != COP_FIELD_TEXT;
 		is_text[c] = kind == COP_FIELD_TEXT;
 		l->text |= is_text[c] != 0;

@@ -58,9 +58,56 @@ static void test_csv_where_text_is_allowed_gives_it(void **state)
 	(void)cop_csv_field(csv, 2, &length);
 	assert_int_equal(length, 0);
 	assert_int_equal(cop_csv_next(csv, &values, &count, &diag), COP_EFORMAT);
-	assert_string_equal(diag.message, "2 fields; expected 3 as in the first line");
+	assert_string_equal(diag.message, "2 fields; expected 3 as in the first line, whose fields end at commas");
 	cop_csv_free(csv);
 	cop_stream_free(stream);
+}
+
+/* Of each text: the header's first name (NULL: none), and the rows' values; 0/0 is text or nothing. */
+static const struct {
+	const char *text, *name;
+	size_t rows, columns;
+	double values[6];
+} separated[] = {
+	{ "\xef\xbb\xbfSize;Price\r\n1,5;-2e3\r\n;1.5\r\n", "Size", 2, 2, { 1.5, -2000, NAN, 1.5 } },
+	{ "1,25;3;\n1,2,3;1.000,5;,5\n", NULL, 2, 3, { 1.25, 3, NAN, NAN, NAN, 0.5 } },
+	{ "1,5;2,5;3,5\n4;5;6\n", NULL, 2, 3, { 1.5, 2.5, 3.5, 4, 5, 6 } },
+	{ "a;b,c\n1,2\n", "a;b", 1, 2, { 1, 2 } },
+	{ "\tA\n\t2\n", "", 1, 2, { NAN, 2 } },
+	{ "a, b\tc\t\n 1\t2,5\t\n", "a, b", 1, 3, { 1, 2.5, NAN } },
+	{ "a,\tb\t,c\n1,\t2\t,\t3\n\t\n", "a", 1, 3, { 1, 2, 3 } }, /* tabs as blanks: no more fields than commas */
+	{ "\"a;b;c\",\"d\"\n1,2\n", "a;b;c", 1, 2, { 1, 2 } },
+	{ "\n  \n4\t5\n\n6\t7\n", NULL, 2, 2, { 4, 5, 6, 7 } },
+};
+
+static void test_what_makes_most_fields_of_the_first_line_separates(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof separated / sizeof *separated; i++) {
+		cop_stream *stream;
+		cop_csv *csv;
+		const double *values;
+		size_t count;
+		const char *text = separated[i].text;
+		assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
+		assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+		cop_csv_allow_text(csv);
+		for (size_t row = 0; row < separated[i].rows; row++) {
+			assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+			assert_int_equal(count, separated[i].columns);
+			for (size_t c = 0; c < count; c++) {
+				const double wanted = separated[i].values[row * count + c];
+				assert_true(values[c] == wanted || (isnan(values[c]) && isnan(wanted)));
+			}
+		}
+		assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_EEND);
+		if (separated[i].name == NULL)
+			assert_null(cop_csv_column(csv, 0));
+		else
+			assert_string_equal(cop_csv_column(csv, 0), separated[i].name);
+		cop_csv_free(csv);
+		cop_stream_free(stream);
+	}
 }
 
 static void test_csv_that_is_told_of_its_header_obeys(void **state)
@@ -96,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_row_by_row_gives_names_and_values),
 		cmocka_unit_test(test_csv_where_text_is_allowed_gives_it),
+		cmocka_unit_test(test_what_makes_most_fields_of_the_first_line_separates),
 		cmocka_unit_test(test_csv_that_is_told_of_its_header_obeys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

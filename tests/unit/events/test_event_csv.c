@@ -156,8 +156,8 @@ static void test_csv_rows_that_are_wrong_cost_only_themselves(void **state)
 		cop_err err;
 		const char *says;
 	} cases[] = {
-		{ "1,2,3,1", COP_EFORMAT, "4 fields; expected 5 as in the first line" },
-		{ "1,2,3,1,1,1", COP_EFORMAT, "6 fields; expected 5 as in the first line" },
+		{ "1,2,3,1", COP_EFORMAT, "4 fields; expected 5 as in the first line, whose fields end at commas" },
+		{ "1,2,3,1,1,1", COP_EFORMAT, "6 fields; expected 5 as in the first line, whose fields end at commas" },
 		{ "1,x,0,1,1", COP_EFORMAT, "field 2: \"x\" is not a number; expected a finite number" },
 		{ "1,,0,1,1", COP_EFORMAT, "field 2: it is empty; expected a finite number" },
 		{ "nan,2,0,1,1", COP_ENONFINITE, "field 1: \"nan\" is not finite; expected a finite number" },

@@ -123,6 +123,26 @@ static void test_table_of_numbers_is_read_as_it_stands(void **state)
 	done(&t);
 }
 
+static void test_table_of_semicolons_has_decimal_commas(void **state)
+{
+	(void)state;
+	table t;
+	TRAINED(t, "1,5;a;0\n-2;b, c;1\n\"0,25\";a;1\n", .regression = false);
+	assert_rows(t.data, "1.5 1 0:0;-2 0 1:1;0.25 1 0:1");
+	assert_features(t.p, "x0|x1=a|x1=b, c");
+	assert_int_equal(later(&t, "3,75,a,0\n", false, true), COP_ESHAPE);
+	assert_int_equal(later(&t, "3.75,a,0\n", false, true), COP_OK); /* each file has its own */
+	assert_rows(t.data, "3.75 1 0:0");
+	done(&t);
+	TRAINED(t, "\tage\ty\n0\t31\tno\n1\t5,5\tyes\n", .regression = false);
+	assert_rows(t.data, "0 31:0;1 5.5:1");
+	assert_features(t.p, "x0|age");
+	assert_classes(t.p, "no|yes");
+	done(&t);
+	REFUSED(t, "a;b\n1;2\n1,2\n", COP_EFORMAT,
+	        "t:3: 1 fields; expected 2 as in the first line, whose fields end at semicolons", .target = NULL);
+}
+
 static void test_table_of_wrong_text_says_where_and_what(void **state)
 {
 	(void)state;
@@ -132,7 +152,7 @@ static void test_table_of_wrong_text_says_where_and_what(void **state)
 	        "t: its only line is not of numbers and was taken for the columns' names; expected rows",
 	        .regression = false);
 	REFUSED(t, "1\n", COP_EFORMAT, "t:1: one field; expected at least one feature and the target", .target = NULL);
-	REFUSED(t, "1,2\n1,2,3\n", COP_EFORMAT, "t:2: 3 fields; expected 2 as in the first line", .target = NULL);
+	REFUSED(t, "1,2\n1,2,3\n", COP_EFORMAT, "t:2: 3 fields; expected 2 as in the first line, whose fields end at commas", .target = NULL);
 	REFUSED(t, "a,b\n1,2\n1e39,2\n", COP_ENONFINITE,
 	        "t:3: field 1 (a) is no number that can be held; expected at most 3.4e38", .regression = true);
 	REFUSED(t, "1,2\ninf,2\n", COP_ENONFINITE,
@@ -715,6 +735,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_of_numbers_is_read_as_it_stands),
+		cmocka_unit_test(test_table_of_semicolons_has_decimal_commas),
 		cmocka_unit_test(test_table_of_wrong_text_says_where_and_what),
 		cmocka_unit_test(test_table_finds_target_by_name_or_number),
 		cmocka_unit_test(test_table_of_other_columns_is_refused),
