@@ -94,7 +94,8 @@ static bool has_decimal_commas(span line)
 	for (const char *at = line.at; at != NULL;) {
 		double value;
 		span field = next_field(&at, line.at + line.length, ';');
-		const bool comma = field.length > 0 && field.at[0] != '"' && memchr(field.at, ',', field.length) != NULL;
+		const bool comma =
+		        field.length > 0 && field.at[0] != '"' && memchr(field.at, ',', field.length) != NULL;
 		if (comma && parse_number(';', field, &value) != COP_OK)
 			return false;
 	}
@@ -147,7 +148,9 @@ static cop_err wrong_count(const cop_csv *csv, size_t count, cop_diag *diag)
 {
 	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
 	        "%zu fields; expected %zu as in the first line, whose fields end at %s", count, csv->columns,
-	        csv->separator == ',' ? "commas" : csv->separator == ';' ? "semicolons" : "tabs");
+	        csv->separator == ','   ? "commas"
+	        : csv->separator == ';' ? "semicolons"
+	                                : "tabs");
 	return COP_EFORMAT;
 }
 

@@ -1,11 +1,11 @@
 /* base/csv.h: numbers separated by commas, semicolons or tabs, line by line.
  *
- * What separates is what makes most fields of the first line, commas if others make no more; it is semicolons, too, when
- * all commas of that line stand within numbers. The first line is a header when a field of it is text (not a number, not
- * empty, not nan or inf). Blank lines are skipped, blanks around fields and a byte order mark are allowed. Text, in the
- * header or where it is allowed, may stand in quotes and hold separators then, but no line ends. Every line has as many
- * fields as the first; every field is a finite number, unless text is allowed. Numbers do not depend on the locale; where
- * commas do not separate, one may stand for the decimal point. One thread per reader. */
+ * What separates is what makes most fields of the first line, commas if others make no more; it is semicolons, too,
+ * when all commas of that line stand within numbers. The first line is a header when a field of it is text (not a
+ * number, not empty, not nan or inf). Blank lines are skipped, blanks around fields and a byte order mark are allowed.
+ * Text, in the header or where it is allowed, may stand in quotes and hold separators then, but no line ends. Every
+ * line has as many fields as the first; every field is a finite number, unless text is allowed. Numbers do not depend
+ * on the locale; where commas do not separate, one may stand for the decimal point. One thread per reader. */
 #ifndef COP_BASE_CSV_H
 #define COP_BASE_CSV_H
 

@@ -283,6 +283,20 @@ size_t cop_encoder_stem(const cop_encoder *p, size_t j)
 	return column_name(p, low, room, &name);
 }
 
+const char *cop_encoder_widest(const cop_encoder *p, size_t *place, size_t *categories)
+{
+	const cop_column *widest = NULL;
+	*place = 0;
+	*categories = 0;
+	for (size_t c = 0; c < p->columns; c++)
+		if (p->column[c].categories > *categories) {
+			widest = &p->column[c];
+			*place = c;
+			*categories = widest->categories;
+		}
+	return widest == NULL ? NULL : widest->name == NULL ? "" : widest->name;
+}
+
 const char *cop_encoder_class(const cop_encoder *p, size_t k)
 {
 	COP_ASSERT(k < p->classes.count);

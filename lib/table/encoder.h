@@ -73,6 +73,9 @@ void cop_encoder_forget_classes(cop_encoder *preparation);
 
 size_t cop_encoder_features(const cop_encoder *preparation); /* d */
 size_t cop_encoder_classes(const cop_encoder *preparation);  /* K; 0: regression */
+/* The column with the most categories, and how many; NULL: none has any. *place: its number from 0. Borrowed; a column
+ * without a name is called "". */
+const char *cop_encoder_widest(const cop_encoder *preparation, size_t *place, size_t *categories);
 /* "age", "colour=red", "age=?" (says that it is missing), or "x3" by the place of the column from 0 (libsvm: by the
  * file's index); borrowed. j < d. */
 const char *cop_encoder_feature(const cop_encoder *preparation, size_t j);

@@ -9,6 +9,7 @@ typedef enum cop_column_kind {
 	COP_COLUMN_NUMBER = 0,
 	COP_COLUMN_CATEGORY,
 	COP_COLUMN_TARGET,
+	COP_COLUMN_IGNORED, /* no feature; a later file need not have it, by name */
 	COP_COLUMN_KINDS
 } cop_column_kind;
 
@@ -20,7 +21,7 @@ typedef struct cop_column {
 	uint32_t categories;    /* how many */
 	uint32_t fill_category; /* what a missing one becomes; COP_NAME_NONE: none of them */
 	double fill;            /* what a missing number becomes */
-	size_t first;           /* its first feature; the target has none */
+	size_t first;           /* its first feature; the target and ignored ones have none */
 } cop_column;
 
 struct cop_encoder {

@@ -134,6 +134,8 @@ static cop_err libsvm_training(
 		return no_such_column(stream, "the target", settings->target, diag);
 	if (settings->categories != NULL && settings->categories[0] != '\0')
 		return no_such_column(stream, "a category", settings->categories, diag);
+	if (settings->ignored != NULL && settings->ignored[0] != '\0')
+		return no_such_column(stream, "ignored", settings->ignored, diag);
 	cop_err err = cop_libsvm_read_judged(stream, &(cop_libsvm_judge){ &j, judge_target }, data, diag);
 	if (err != COP_OK)
 		return err;

@@ -30,6 +30,7 @@ typedef struct cop_table_settings {
 	const char *target;     /* name or number (from 0) of its column; NULL: the last; csv only */
 	const char *categories; /* comma-separated names or numbers of columns to be taken as categories, besides those
 	                           that are by the rule; NULL: none; csv only */
+	const char *ignored;    /* the same of columns that are no features; NULL: none */
 	cop_scaling scaling;
 	bool scale_target; /* regression: to [0, 1] */
 	cop_missing missing;

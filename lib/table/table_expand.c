@@ -130,7 +130,7 @@ static cop_err find_fills(expansion *e, const char **what)
 
 /* ---- rows ---- */
 
-/* Numbers stay where they are when every column is one feature. */
+/* Numbers stay where they are when every column but the target is one feature. */
 static void fill_in_place(const expansion *e)
 {
 	for (size_t c = 0; c < e->p->columns; c++)
@@ -145,6 +145,8 @@ static void fill_in_place(const expansion *e)
 static void spread(const cop_column *column, float x, float *row)
 {
 	float *to = row + column->first;
+	if (column->kind == COP_COLUMN_IGNORED)
+		return;
 	if (column->kind == COP_COLUMN_NUMBER) {
 		to[0] = isnan(x) ? (float)column->fill : x;
 		if (column->indicator)
@@ -177,7 +179,7 @@ static cop_err expand(const expansion *e, cop_dataset **out)
 static bool stays(const cop_encoder *p)
 {
 	for (size_t c = 0; c < p->columns; c++)
-		if (p->column[c].kind == COP_COLUMN_CATEGORY || p->column[c].indicator)
+		if ((p->column[c].kind != COP_COLUMN_NUMBER && c != p->target) || p->column[c].indicator)
 			return false;
 	return true;
 }

@@ -79,18 +79,24 @@ static void make_category(training *t, size_t column)
 	t->category[t->categories++] = (uint32_t)column;
 }
 
-static cop_err choose_categories(training *t)
+/* The columns of a list, names or numbers, are of that kind. */
+static cop_err choose(training *t, const char *list, cop_column_kind kind)
 {
-	const char *at = t->settings->categories;
-	while (at != NULL && *at != '\0') {
+	const bool ignored = kind == COP_COLUMN_IGNORED;
+	for (const char *at = list; at != NULL && *at != '\0';) {
 		size_t column, length = strcspn(at, ",");
-		cop_err err = find_column(t, at, length, "a category", &column);
+		cop_err err = find_column(t, at, length, ignored ? "ignored" : "a category", &column);
 		if (err != COP_OK)
 			return err;
 		if (column == t->p->target)
+			return cop_table_fault(&t->r, COP_EFORMAT, column, "is the target; expected another column %s",
+			        ignored ? "to be ignored" : "as a category");
+		if (t->p->column[column].kind == COP_COLUMN_IGNORED && !ignored)
 			return cop_table_fault(
-			        &t->r, COP_EFORMAT, column, "is the target; expected another column as a category");
-		if (t->p->column[column].kind != COP_COLUMN_CATEGORY)
+			        &t->r, COP_EFORMAT, column, "is to be ignored and a category; expected one of both");
+		if (ignored)
+			t->p->column[column].kind = COP_COLUMN_IGNORED;
+		else if (t->p->column[column].kind != COP_COLUMN_CATEGORY)
 			make_category(t, column);
 		at += length + (at[length] == ',');
 	}
@@ -119,7 +125,9 @@ static cop_err begin(training *t)
 	        cop_dataset_new_dense(columns - 1, &t->r.data) != COP_OK)
 		return cop_table_out_of_memory(&t->r);
 	err = name_columns(t);
-	return err == COP_OK ? choose_categories(t) : err;
+	if (err == COP_OK)
+		err = choose(t, t->settings->ignored, COP_COLUMN_IGNORED);
+	return err == COP_OK ? choose(t, t->settings->categories, COP_COLUMN_CATEGORY) : err;
 }
 
 /* ---- fields ---- */
@@ -142,7 +150,8 @@ static cop_err add_category(training *t, size_t column, const cop_table_name *na
 	*code = (float)number;
 	if (err == COP_EFULL)
 		return cop_table_fault(&t->r, err, column,
-		        "is one category too many; expected at most %d of a column, and 64 MiB of names in all",
+		        "is one category too many; expected at most %d of a column, and 64 MiB of names in all, or "
+		        "that the column is ignored",
 		        COP_ENCODER_MAX_CATEGORIES);
 	return err == COP_OK ? COP_OK : cop_table_out_of_memory(&t->r);
 }

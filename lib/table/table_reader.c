@@ -106,7 +106,7 @@ static bool holds_names(const look *l, const cop_encoder *p)
 {
 	for (size_t c = 0; c < p->columns; c++) {
 		const char *name = p->column[c].name;
-		if (name != NULL && c != p->target &&
+		if (name != NULL && c != p->target && p->column[c].kind != COP_COLUMN_IGNORED &&
 		        cop_name_table_find(&l->texts, 0, name, strlen(name)) == COP_NAME_NONE)
 			return false;
 	}

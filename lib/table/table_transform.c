@@ -13,7 +13,7 @@ typedef struct later {
 	cop_table_reader r;
 	const cop_encoder *p;
 	bool labelled;
-	size_t *field;  /* of each column; NO_FIELD: the target, which is not there */
+	size_t *field;  /* of each column; NO_FIELD: the target or an ignored one, which is not there */
 	size_t *number; /* columns of numbers */
 	size_t numbers;
 	float *row; /* d */
@@ -48,7 +48,7 @@ static cop_err columns_by_name(later *l, uint8_t *used)
 			from = l->field[c] + 1;
 			continue;
 		}
-		if (c == l->p->target && !l->labelled)
+		if (l->p->column[c].kind == COP_COLUMN_IGNORED || (c == l->p->target && !l->labelled))
 			continue;
 		const char *name = l->p->column[c].name;
 		cop_diag_of(l->r.diag, cop_stream_name(l->r.stream),

@@ -22,6 +22,7 @@ static cop_table_settings settings_of(const uint8_t *bytes)
 		.missing = (cop_missing)(bytes[1] & 3),
 		.target = columns[(bytes[1] >> 2 & 3) % 3],
 		.categories = columns[bytes[1] >> 4 & 3],
+		.ignored = columns[(bytes[1] >> 6 & 3) % 3],
 	};
 }
 

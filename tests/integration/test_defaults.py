@@ -439,7 +439,7 @@ def takes_value(name, text):
 
 # Options without which something is not done at all, or that are not to be left out: there is no default to name.
 NONE = {
-    "train": {"learner", "train", "test", "model", "cross-validation", "start-model", "labelled", "baselines", "categories",
+    "train": {"learner", "train", "test", "model", "cross-validation", "start-model", "labelled", "baselines", "categories", "ignore",
               "search-log"},
     "predict": {"out"},
     "export": {"c", "out"},

@@ -525,6 +525,16 @@ def test_train_hints_at_regression_when_classes_have_fractions(tmp_path):
     assert "--task regression" in coppice("train", "--learner", "cart", "--train", path, "--json")[1]
 
 
+def test_train_hints_at_columns_that_name_the_rows_and_ignores_them(tmp_path):
+    path, other, model = tmp_path / "rows.csv", tmp_path / "other.csv", tmp_path / "model"
+    path.write_text("who;x;y\n" + "".join(f"u{i};{i % 7},5;{i % 7 > 3}\n" for i in range(60)))
+    other.write_text("x\ty\n6.5\tTrue\n")
+    assert "column 0 (who)" in coppice("train", "--learner", "cart", "--train", path)[1]
+    assert coppice("train", "--learner", "cart", "--train", path, "--ignore", "who", "--model", model)[1] == ""
+    assert coppice("predict", model, other)[0].split() == ["y", "True"]
+    assert "to be ignored" in refused("train", "--learner", "cart", "--train", path, "--ignore", "y")
+
+
 def test_predict_json_holds_what_csv_holds(small, tmp_path):
     model = tmp_path / "model"
     train("--learner", "cart", "--trees", 3, "--height", 4, *small, "--model", model)

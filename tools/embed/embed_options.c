@@ -41,6 +41,8 @@ static const char usage_text[] = "usage: coppice embed --train FILE [OPTION ...]
                                  "                       the last)\n"
                                  "  --categories A,B     columns to be taken as categories, besides those that\n"
                                  "                       hold text\n"
+                                 "  --ignore A,B         columns to leave out, such as a row's number or name;\n"
+                                 "                       later files may lack them\n"
                                  "  --missing HOW        empty fields: refuse (default), mean, median, label (a\n"
                                  "                       category or feature of its own)\n"
                                  "  --scale HOW          features: none, standard, range, maximum, or auto (the\n"
@@ -72,6 +74,7 @@ static const cop_option rows[] = {
 	{ "json", COP_OPTION_FLAG, OF(json) },
 	{ "target", COP_OPTION_TEXT, OF(table.target) },
 	{ "categories", COP_OPTION_TEXT, OF(table.categories) },
+	{ "ignore", COP_OPTION_TEXT, OF(table.ignored) },
 	{ "missing", COP_OPTION_WORD, OF(table.missing), .words = missing_words },
 	{ "scale", COP_OPTION_WORD, OF(table.scaling), .words = cop_scaling_names },
 	{ .name = NULL },

@@ -446,6 +446,24 @@ static void show_text(const training *t)
 		show_baselines(t);
 }
 
+static void give_hints(const training *t)
+{
+	const char *column;
+	size_t place, texts;
+	if (cop_train_hint_numbers(&t->rows, t->preparation))
+		cop_command_complain(NAME,
+		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
+		        "value: --task regression",
+		        t->rows.classes, t->o->train);
+	if (t->o->table.categories != NULL || !cop_train_hint_name(&t->rows, t->preparation, &column, &place, &texts))
+		return;
+	const bool named = column[0] != '\0';
+	cop_command_complain(NAME,
+	        "column %zu%s%s%s of %s has %zu different texts in %zu rows, each a feature; if they name the rows: "
+	        "--ignore %zu",
+	        place, named ? " (" : "", column, named ? ")" : "", t->o->train, texts, t->rows_read, place);
+}
+
 static cop_err run(training *t, cop_diag *diag)
 {
 	cop_train_options *o = t->o;
@@ -457,12 +475,8 @@ static cop_err run(training *t, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_labelled_rows_train(o->train, &o->table, &t->rows, &t->preparation, diag);
 	t->rows_read = err == COP_OK ? t->rows.data->n : 0;
-	if (err == COP_OK && cop_train_hint_numbers(&t->rows, t->preparation))
-		cop_command_complain(NAME,
-		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
-		        "value: "
-		        "--task regression",
-		        t->rows.classes, o->train);
+	if (err == COP_OK)
+		give_hints(t);
 	if (err == COP_OK)
 		err = fit(t, diag);
 	if (err == COP_OK && o->model != NULL && cop_command_leads())

@@ -8,6 +8,7 @@
 #define LEAST_CLASSES 10
 #define RARE_SHARE    0.05 /* of an even share of the rows */
 #define LEAST_RARE    3    /* classes that are so rare, or missing */
+#define LEAST_ROWS    20
 
 static bool number_of(const char *text, double *value)
 {
@@ -44,4 +45,11 @@ bool cop_train_hint_numbers(const cop_labelled *rows, const cop_encoder *prepara
 		return true;
 	double missing = most - least + 1.0 - (double)rows->classes;
 	return rows->classes >= LEAST_CLASSES && (double)rare + missing >= LEAST_RARE;
+}
+
+bool cop_train_hint_name(
+        const cop_labelled *rows, const cop_encoder *preparation, const char **column, size_t *place, size_t *texts)
+{
+	*column = cop_encoder_widest(preparation, place, texts);
+	return *column != NULL && rows->data->n >= LEAST_ROWS && *texts > rows->data->n / 2;
 }

@@ -1,4 +1,4 @@
-/* tools/train/train_hint.h: whether the classes of a training file look like counts or measurements. */
+/* tools/train/train_hint.h: whether what a training file holds looks like something else. */
 #ifndef COP_TOOLS_TRAIN_TRAIN_HINT_H
 #define COP_TOOLS_TRAIN_TRAIN_HINT_H
 
@@ -10,5 +10,9 @@
  * between the least and the greatest are missing or have hardly any rows, as the ends of a count's distribution have.
  */
 bool cop_train_hint_numbers(const cop_labelled *rows, const cop_encoder *preparation);
+/* True when more than half of the rows (at least twenty) have a text of their own in one column, as a name of the row
+ * is: the column's name ("": it has none), its number from 0 and how many texts. *column is borrowed. */
+bool cop_train_hint_name(
+        const cop_labelled *rows, const cop_encoder *preparation, const char **column, size_t *place, size_t *texts);
 
 #endif

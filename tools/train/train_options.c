@@ -58,6 +58,8 @@ static const char usage_text[] = "usage: coppice train --train FILE\n"
                                  "                       (default: the last)\n"
                                  "  --categories A,B     columns to be taken as categories, besides those that\n"
                                  "                       hold text\n"
+                                 "  --ignore A,B         columns to leave out, such as a row's number or name;\n"
+                                 "                       later files may lack them\n"
                                  "  --missing HOW        empty fields: refuse (default), mean, median, label (a\n"
                                  "                       category or feature of its own)\n"
                                  "  --scale HOW          features: none (cart's and softmax's default), standard\n"
@@ -154,6 +156,7 @@ static const cop_option fixed[] = {
 	{ "json", COP_OPTION_FLAG, OF(json) },
 	{ "target", COP_OPTION_TEXT, OF(table.target) },
 	{ "categories", COP_OPTION_TEXT, OF(table.categories) },
+	{ "ignore", COP_OPTION_TEXT, OF(table.ignored) },
 	{ "missing", COP_OPTION_WORD, OF(table.missing), .words = missing_words },
 	{ .name = NULL },
 };

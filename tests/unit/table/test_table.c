@@ -152,7 +152,8 @@ static void test_table_of_wrong_text_says_where_and_what(void **state)
 	        "t: its only line is not of numbers and was taken for the columns' names; expected rows",
 	        .regression = false);
 	REFUSED(t, "1\n", COP_EFORMAT, "t:1: one field; expected at least one feature and the target", .target = NULL);
-	REFUSED(t, "1,2\n1,2,3\n", COP_EFORMAT, "t:2: 3 fields; expected 2 as in the first line, whose fields end at commas", .target = NULL);
+	REFUSED(t, "1,2\n1,2,3\n", COP_EFORMAT,
+	        "t:2: 3 fields; expected 2 as in the first line, whose fields end at commas", .target = NULL);
 	REFUSED(t, "a,b\n1,2\n1e39,2\n", COP_ENONFINITE,
 	        "t:3: field 1 (a) is no number that can be held; expected at most 3.4e38", .regression = true);
 	REFUSED(t, "1,2\ninf,2\n", COP_ENONFINITE,
@@ -360,6 +361,44 @@ static void test_table_takes_named_columns_as_categories(void **state)
 	        .categories = "y");
 }
 
+static void test_table_ignores_columns(void **state)
+{
+	(void)state;
+	table t;
+	TRAINED(t, "id,age,note,y\nu1,31,?,0\nu2,,1e999,1\nu3,33,7,1\n", .ignored = "id,2",
+	        .missing = COP_MISSING_MEAN);
+	assert_features(t.p, "age");
+	assert_rows(t.data, "31:0;32:1;33:1");
+	assert_int_equal(later(&t, "id,age,note,y\n,40,x,1\n", false, true), COP_OK);
+	assert_rows(t.data, "40:1");
+	assert_int_equal(later(&t, "y,age\n1,40\n", false, true), COP_OK); /* by name they may be away */
+	assert_rows(t.data, "40:1");
+	assert_int_equal(later(&t, "1,40,2,0\n", false, true), COP_OK);
+	assert_rows(t.data, "40:0");
+	assert_int_equal(later(&t, "40,0\n", false, true), COP_ESHAPE);
+	done(&t);
+	TRAINED(t, "a,7,r,1,0\nb,8,s,2,1\n", .ignored = "0", .categories = "3");
+	assert_features(t.p, "x1|x2=r|x2=s|x3=1|x3=2");
+	assert_rows(t.data, "7 1 0 1 0:0;8 0 1 0 1:1");
+	assert_int_equal(cop_encoder_stem(t.p, 0), 0);
+	assert_int_equal(cop_encoder_stem(t.p, 4), 2);
+	size_t place, categories;
+	assert_string_equal(cop_encoder_widest(t.p, &place, &categories), "");
+	assert_true(place == 2 && categories == 2);
+	done(&t);
+	REFUSED(t, "a,y\n1,2\n", COP_EFULL, "t: it has no features", .ignored = "a");
+	REFUSED(t, "a,b,y\n1,2,3\n", COP_EFORMAT,
+	        "t:2: field 3 (y) is the target; expected another column to be ignored", .ignored = "y");
+	REFUSED(t, "a,b,y\n1,2,3\n", COP_EFORMAT,
+	        "t:2: field 1 (a) is to be ignored and a category; expected one of both", .ignored = "a",
+	        .categories = "a");
+	REFUSED(t, "a,b,y\n1,2,3\n", COP_EFORMAT,
+	        "t: there is no column \"c\", which is to be ignored; expected a name in the first line or a number "
+	        "from 0 "
+	        "to 2",
+	        .ignored = "c");
+}
+
 static void test_table_of_too_many_categories_is_refused(void **state)
 {
 	(void)state;
@@ -372,7 +411,7 @@ static void test_table_of_too_many_categories_is_refused(void **state)
 		at += (size_t)sprintf(text + at, "c%zu,%zu\n", i, i % 2);
 	REFUSED(t, text, COP_EFULL,
 	        "t:4097: field 1 is one category too many; expected at most 4096 of a column, and 64 MiB of names in "
-	        "all",
+	        "all, or that the column is ignored",
 	        .target = NULL);
 	free(text);
 }
@@ -745,6 +784,7 @@ int main(void)
 		cmocka_unit_test(test_table_of_text_makes_categories_in_order),
 		cmocka_unit_test(test_table_column_that_turns_to_text_names_numbers_by_value),
 		cmocka_unit_test(test_table_takes_named_columns_as_categories),
+		cmocka_unit_test(test_table_ignores_columns),
 		cmocka_unit_test(test_table_of_too_many_categories_is_refused),
 		cmocka_unit_test(test_table_of_long_text_is_refused),
 		cmocka_unit_test(test_table_fills_missing_by_mean),
