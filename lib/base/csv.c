@@ -144,8 +144,25 @@ static cop_err wrong_field(const cop_csv *csv, size_t column, span field, cop_er
 	return err;
 }
 
-static cop_err wrong_count(const cop_csv *csv, size_t count, cop_diag *diag)
+/* Does a text of the line begin with a quote that none ends? */
+static bool has_open_quote(span line, char separator)
 {
+	const char *end = line.at + line.length;
+	for (const char *at = line.at; at != NULL;) {
+		span field = next_field(&at, end, separator);
+		if (field.length > 0 && field.at[0] == '"' && pass_quoted(field.at, end) == field.at)
+			return true;
+	}
+	return false;
+}
+
+static cop_err wrong_count(const cop_csv *csv, span line, size_t count, cop_diag *diag)
+{
+	if (has_open_quote(line, csv->separator)) {
+		cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
+		        "a text in quotes does not end in this line; expected texts of one line");
+		return COP_EFORMAT;
+	}
 	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
 	        "%zu fields; expected %zu as in the first line, whose fields end at %s", count, csv->columns,
 	        csv->separator == ','   ? "commas"
@@ -265,7 +282,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 	csv->row_length = line.length;
 	for (size_t i = 0; i < columns; i++) {
 		if (at == NULL)
-			return wrong_count(csv, i, diag);
+			return wrong_count(csv, line, i, diag);
 		if (field != NULL)
 			field[i] = at;
 		const char *stop = whole_number(at, separator, &values[i]);
@@ -286,7 +303,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 				return err;
 		}
 	}
-	return at == NULL ? COP_OK : wrong_count(csv, count_fields(line, separator), diag);
+	return at == NULL ? COP_OK : wrong_count(csv, line, count_fields(line, separator), diag);
 }
 
 cop_err cop_csv_new(cop_stream *stream, cop_csv **out)
