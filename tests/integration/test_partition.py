@@ -301,8 +301,10 @@ def test_summaries_that_do_not_fit_are_refused_by_name(daemon):
     wait_for(lambda: merge_of(client)["new"] == 1, "a good one to be taken")
     assert predictions(client) != before
     assert msgpack.unpackb(pack(peer.tell(summary(sums), sums)["k"])) == "ask"
-    wait_for(lambda: merge_of(client)["old"] == 1, "the same number to count for nothing")
+    wait_for(lambda: merge_of(client)["same"] == 1, "the same again to count for nothing")
     other = struct.pack("<d", 3.0) + sums[8:]
+    peer.tell(summary(other), other)
+    wait_for(lambda: merge_of(client)["old"] == 1, "others under the same number to count for nothing")
     peer.tell(summary(other, number=4), other)
     wait_for(lambda: merge_of(client)["old"] == 2, "a lower number to count for nothing")
     peer.tell(summary(other, number=9, part=0), other)
