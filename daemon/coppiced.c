@@ -152,7 +152,8 @@ static int read_options(int argc, char **argv, options *o)
 	}
 	if (optind == argc)
 		return -1;
-	(void)fprintf(stderr, "coppiced: unexpected argument '%s'\n%s", argv[optind], usage_text);
+	(void)fprintf(stderr, "coppiced: unexpected argument '%s'; a configuration is given as --config FILE\n%s",
+	        argv[optind], usage_text);
 	return EXIT_USAGE;
 }
 
