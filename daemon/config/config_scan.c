@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "daemon/config/config_hint.h"
 
 #define END_MARK     "end-of-configuration"
 #define OPTIONS_MOST 72 /* of a section or of the file, with their end */
@@ -30,6 +31,7 @@ static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const cha
 	uint64_t line =
 	        (uint64_t)cfg->line < current->lines ? (uint64_t)cfg->line : current->lines; /* not END_MARK's */
 	(void)vsnprintf(text, sizeof text, format, args);
+	cop_config_hint(text, sizeof text);
 	if (strstr(text, END_MARK) != NULL)
 		cop_config_complain(current, line, "", "the file ends inside a section, expected }");
 	else
