@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/reload.h"
+#include "daemon/replica/replica_renew.h"
 #include "daemon/report/forget_body.h"
 #include "wire/wire_context.h"
 
@@ -57,9 +58,16 @@ static bool is_read(void *context)
 	return server->refits.process.side.pid != 0 || server->past.process.pid != 0;
 }
 
+static bool renew(void *context, double now, cop_forget_report *report)
+{
+	cop_replica *replica = &((cop_server *)context)->replica;
+	return !replica->enabled ||
+	       cop_replica_renew_turn(&replica->leader, now, &report->followers, &report->followers_left);
+}
+
 void cop_forget_server_open(cop_server *server)
 {
-	const cop_forgetting_hooks hooks = { copy_config, moved, stop_refit, is_read, server };
+	const cop_forgetting_hooks hooks = { copy_config, moved, stop_refit, is_read, renew, server };
 	cop_forgetting_init(&server->forgetting, &server->durable, &hooks);
 }
 
@@ -121,9 +129,6 @@ cop_err cop_forget_server_order(cop_server *server, const cop_model_slot *model,
 		cop_forget_body_order(&server->forgetting, a.order, &a.seq, out);
 		return COP_OK;
 	}
-	if (server->replica.enabled)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-		        "forget: the journals of this group's followers would keep it; expected no section replica");
 	cop_forget_order order = { .by_id = a.id.kind != 0, .whom = a.id.kind != 0 ? a.id : a.unit };
 	if (model != NULL)
 		(void)snprintf(order.model, sizeof order.model, "%s", model->name);

@@ -242,7 +242,7 @@ static void take_timers(cop_server *server)
 	if (server->reload_due)
 		reload(server);
 	cop_slot_bin_turn(&server->bin);
-	if (!server->replica.enabled && !cop_model_change_holds(server))
+	if (!server->durable.follows && !cop_model_change_holds(server))
 		cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
 	server->behind = !server->durable.follows && cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);

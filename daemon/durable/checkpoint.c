@@ -37,7 +37,7 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
 	if (err == COP_OK)
 		err = cop_state_mark_read(&file, &is);
-	*mark = (cop_checkpoint_mark){ is.time, is.journal_next, is.journal_base, is.epoch };
+	*mark = (cop_checkpoint_mark){ is.time, is.journal_next, is.journal_base, is.epoch, is.forgot };
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
 
@@ -243,6 +243,7 @@ static void serialise(cop_checkpoint *checkpoint, const cop_model_table *set)
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_next);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_base);
 	cop_bytes_put_u64(body, checkpoint->body_mark.epoch);
+	cop_bytes_put_u64(body, checkpoint->body_mark.forgot);
 	cop_section_file_end_section(body, section);
 	if (checkpoint->live != NULL) {
 		section = cop_section_file_begin_section(body, COP_STATE_DIR_LIVE_PART, COP_STATE_DIR_LIVE_VERSION);

@@ -1,10 +1,9 @@
 /* daemon/durable/checkpoint.h: the daemon's whole state to a file and back.
  *
  * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); which stay is
- * daemon/durable/checkpoint_kept.h's. Section "daemon" has the event time, the journal's next sequence number (the
- * state is that of all records before it), the base of the segment being written and its epoch. In a group of replicas
- * a section "live" has what was changed live. Then a section "model" for each model. State is serialised on the loop's
- * thread, which makes all calls; the file is written by a thread of its own. */
+ * daemon/durable/checkpoint_kept.h's. Section "daemon" has where the state stands (store/state_mark.h). In a group of
+ * replicas a section "live" has what was changed live. Then a section "model" for each model. State is serialised on
+ * the loop's thread, which makes all calls; the file is written by a thread of its own. */
 #ifndef COP_DAEMON_DURABLE_CHECKPOINT_H
 #define COP_DAEMON_DURABLE_CHECKPOINT_H
 
@@ -23,6 +22,7 @@ typedef struct cop_checkpoint_mark {
 	uint64_t journal_next; /* first journal record that is not in it; 0: from the time before there was a journal */
 	uint64_t journal_base; /* first record of the segment that was being written; 0: not known */
 	uint64_t epoch;        /* of the journal */
+	uint64_t forgot;       /* nothing from before this record has whoever was forgotten last; 0: nobody was */
 } cop_checkpoint_mark;
 
 typedef struct cop_checkpoint {

@@ -155,6 +155,7 @@ static cop_checkpoint_mark mark_of(const cop_durability *durable)
 		.journal_base = durable->journal != NULL ? cop_journaler_base(durable->journal) : 0,
 		.epoch = durable->journal != NULL ? cop_journaler_epoch(durable->journal)
 		                                  : durable->checkpoint.mark.epoch,
+		.forgot = durable->forgot,
 	};
 }
 
@@ -334,6 +335,7 @@ cop_err cop_durability_open(
 	if (err == COP_OK)
 		err = cop_checkpoint_restore(
 		        &durable->checkpoint, &durable->models, durable->config, options->reset, durable->log, diag);
+	durable->forgot = durable->checkpoint.mark.forgot;
 	if (err == COP_OK)
 		err = cop_model_table_start_from(&durable->models, durable->log, &begun, diag);
 	return err == COP_OK ? open_journal(durable, options, http, begun > 0, diag) : err;

@@ -25,6 +25,7 @@ typedef struct cop_durability {
 	double time;            /* event time of the loop's turn: unix seconds that never jump nor fall */
 	uint64_t journal_end;   /* without a journal: where an old one ended */
 	double next_checkpoint; /* monotonic seconds */
+	uint64_t forgot;        /* nothing from before this record has whoever was forgotten last; 0: nobody was */
 	bool follows;           /* the journal is another instance's: nothing of this one's goes into it */
 	bool held; /* no segment is removed or compressed, no refit begun, none who serves exchanged (forgetting.h) */
 	/* Of a journal that is broken (healing.h). */

@@ -20,6 +20,8 @@ typedef struct cop_forget_report {
 	uint64_t segments, checkpoints;
 	uint64_t refits;         /* challengers whose window had something, and that are gone */
 	uint64_t refits_serving; /* models that were not learned again and are served by such trees still */
+	uint64_t followers;      /* that began anew from here */
+	uint64_t followers_left; /* that were told to, and did not come back in time */
 	uint64_t parked;         /* models that are not served and had something: what they learned stays */
 	double seconds;
 } cop_forget_report;

@@ -26,7 +26,7 @@
 #define HEARD_BYTES ((size_t)256 << 20)
 
 static const char *const states[COP_FORGETTING_STATES] = { "nothing", "pause", "scan", "rest", "learn", "catch_up",
-	"save", "erase" };
+	"save", "erase", "renew" };
 
 const char *cop_forgetting_state_text(cop_forgetting_state state) { return states[state]; }
 
@@ -216,6 +216,8 @@ static void end_scan(cop_forgetting *f)
 	if (!journal_stands(f))
 		return;
 	cop_err err = hear(f);
+	if (f->durable->journal != NULL) /* from here on the models are not what a follower's are */
+		f->durable->forgot = cop_journaler_next(f->durable->journal);
 	if (err == COP_OK)
 		err = cop_forget_waiting_end(f);
 	if (err == COP_OK && f->durable->journal != NULL)
@@ -343,6 +345,8 @@ static void take_places(cop_forgetting *f)
 		fail_of(f, err, &why);
 		return;
 	}
+	if (f->durable->config->partition_merge.count > 0)
+		cop_durability_record_config(f->durable); /* so the sums of now have a number above those of before */
 	f->report.relearned = true;
 	f->report.why = NULL;
 	save(f);
@@ -373,6 +377,8 @@ static void catch_up(cop_forgetting *f)
 
 /* ---- save and erase ---- */
 
+static bool found_nothing(const cop_forgetting *f) { return f->work.first == 0 && f->report.waiting == 0; }
+
 static void save(cop_forgetting *f)
 {
 	const cop_durability *durable = f->durable;
@@ -386,8 +392,9 @@ static void save(cop_forgetting *f)
 	f->saved_from = durable->journal == NULL ? 0 : cop_journaler_next(durable->journal);
 	f->sequence = durable->checkpoint.highest + durable->checkpoint.job.started; /* one under way is of before */
 	f->next = 0.0;
-	if (f->work.first == 0 && f->report.waiting == 0) /* nothing to save, nor to erase */
-		f->state = COP_FORGETTING_ERASE;
+	f->durable->forgot = f->saved_from;
+	if (found_nothing(f) && !durable->config->replica_given) /* whose followers' journals may reach further back */
+		f->state = COP_FORGETTING_ERASE;                 /* nothing to save, nor to erase */
 }
 
 static void turn_save(cop_forgetting *f, double now)
@@ -397,26 +404,34 @@ static void turn_save(cop_forgetting *f, double now)
 	if (c->sequence > f->sequence && c->mark.journal_next >= f->saved_from) {
 		f->state = COP_FORGETTING_ERASE;
 		f->next = now + PATIENCE;
-		f->work.newest = c->sequence;
+		f->work.newest = found_nothing(f) ? 0 : c->sequence;
 	} else if (!c->job.started && now >= f->next) {
 		durable->next_checkpoint = now;
 		f->next = now + 1.0; /* when the disk is full it goes on being so for a while */
 	}
 }
 
-static void end_order(cop_forgetting *f, double now)
+static void end_erase(cop_forgetting *f)
+{
+	cop_err err = cop_forget_work_end(&f->work);
+	if (err != COP_OK) {
+		fail_of(f, err, &f->work.why);
+		return;
+	}
+	cop_checkpoint_removed_since(&f->durable->checkpoint, f->work.clean);
+	f->state = COP_FORGETTING_RENEW;
+}
+
+static void turn_renew(cop_forgetting *f, double now)
 {
 	cop_diag why = { 0 };
-	cop_err err = cop_forget_work_end(&f->work);
-	if (err == COP_OK)
-		err = cop_forget_order_end(f->durable->config->state_dir, f->order.number, &why);
-	else
-		why = f->work.why;
+	if (!f->hooks.renew(f->hooks.context, now, &f->report))
+		return;
+	cop_err err = cop_forget_order_end(f->durable->config->state_dir, f->order.number, &why);
 	if (err != COP_OK) {
 		fail_of(f, err, &why);
 		return;
 	}
-	cop_checkpoint_removed_since(&f->durable->checkpoint, f->work.clean);
 	for (size_t i = 0; i < f->durable->models.count; i++)
 		cop_promotion_look(f->durable->models.items[i], f->durable->config->state_dir);
 	f->report.records = f->work.erased.records;
@@ -437,7 +452,7 @@ static void turn_erase(cop_forgetting *f, double now)
 {
 	if (f->work.job.started) {
 		if (!cop_job_is_busy(&f->work.job))
-			end_order(f, now);
+			end_erase(f);
 		return;
 	}
 	if (cop_job_is_busy(&f->durable->retention.job) || (now < f->next && f->hooks.is_read(f->hooks.context)))
@@ -484,6 +499,9 @@ void cop_forgetting_turn(cop_forgetting *f, double now)
 		break;
 	case COP_FORGETTING_ERASE:
 		turn_erase(f, now);
+		break;
+	case COP_FORGETTING_RENEW:
+		turn_renew(f, now);
 		break;
 	}
 }

@@ -2,9 +2,9 @@
  *
  * What the journal has of a unit, or under an id, is found (history/forget.h); their waiting decisions end; the models
  * that had anything of theirs are learned again without it, beside the ones that serve, and take their places; a
- * checkpoint is written, and what older files hold of theirs is erased. An order stands in the state folder until then,
- * so a daemon that is killed begins it anew. Nothing here waits, but for the disk when the journal's segment is ended.
- * The loop's thread. */
+ * checkpoint is written, what older files hold of theirs is erased, and followers begin anew from it. An order stands
+ * in the state folder until then, so a daemon that is killed begins it anew. Nothing here waits, but for the disk when
+ * the journal's segment is ended. One that follows carries out none. The loop's thread. */
 #ifndef COP_DAEMON_DURABLE_FORGETTING_H
 #define COP_DAEMON_DURABLE_FORGETTING_H
 
@@ -24,6 +24,9 @@ typedef struct cop_forgetting_hooks {
 	void (*stop_refit)(void *context, const cop_model_slot *slot);
 	/* A process of the daemon reads the journal, which an erased segment would disturb. */
 	bool (*is_read)(void *context);
+	/* Followers of the journal whose state is of before begin anew from here, one after another; counted in the
+	 * report. True: all that are there have. */
+	bool (*renew)(void *context, double now, cop_forget_report *report);
 	void *context;
 } cop_forgetting_hooks;
 
@@ -36,6 +39,7 @@ typedef enum cop_forgetting_state {
 	COP_FORGETTING_CATCH_UP, /* and what came meanwhile */
 	COP_FORGETTING_SAVE,     /* a checkpoint is written */
 	COP_FORGETTING_ERASE,
+	COP_FORGETTING_RENEW, /* followers begin anew */
 	COP_FORGETTING_STATES
 } cop_forgetting_state;
 

@@ -9,14 +9,14 @@
 
 cop_err cop_replica_settle(cop_durability *durable, cop_diag *diag)
 {
-	bool settled;
-	char to[4200];
+	cop_replica_settled settled;
 	if (!durable->config->replica_given)
 		return COP_OK;
-	cop_err err = cop_replica_copy_settle(durable->config->state_dir, &settled, to, sizeof to, diag);
-	if (settled)
-		cop_log_line(durable->log, to[0] == '\0' ? COP_LOG_NOTICE : COP_LOG_WARNING, "replica_settled",
-		        "moved_to=\"%s\" reason=\"begins with the leader's checkpoint\"", to);
+	cop_err err = cop_replica_copy_settle(durable->config->state_dir, &settled, diag);
+	if (settled.done)
+		cop_log_line(durable->log, settled.to[0] == '\0' ? COP_LOG_NOTICE : COP_LOG_WARNING, "replica_settled",
+		        "moved_to=\"%s\" erased=%s reason=\"begins with the leader's checkpoint\"", settled.to,
+		        settled.erased ? "yes" : "no");
 	return err;
 }
 

@@ -1,11 +1,12 @@
-/* Of a checkpoint's place: what was there is moved first, name by name, then the new file takes its name. A start that
- * ends in between goes on where the one before stopped. */
+/* Of a checkpoint's place: what was there is moved first, name by name, or erased, then the new file takes its name. A
+ * start that ends in between goes on where the one before stopped. */
 #include "daemon/replica/replica_copy.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,8 +17,10 @@
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_reader.h"
+#include "store/journal_wipe.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"
+#include "store/state_mark.h"
 
 #define TEMPORARY COP_STATE_DIR_REPLICA ".tmp"
 #define PATH      (4096 + COP_CHECKPOINT_NAME_ROOM + 64)
@@ -182,7 +185,6 @@ static cop_err move_aside(const cop_replica_copy *copy, char *to, size_t room, c
 	char from[PATH], aside[2 * PATH];
 	cop_err err = COP_OK;
 	to[0] = '\0';
-	(void)drop_empty(copy->state_dir);
 	DIR *folder = opendir(copy->state_dir);
 	if (folder == NULL)
 		return refused(copy->state_dir, "cannot be read", diag);
@@ -195,6 +197,31 @@ static cop_err move_aside(const cop_replica_copy *copy, char *to, size_t room, c
 		(void)snprintf(aside, sizeof aside, "%s/%s", to, entry->d_name);
 		if (err == COP_OK && rename(from, aside) != 0)
 			err = refused(from, "cannot be moved aside", diag);
+	}
+	(void)closedir(folder);
+	return err;
+}
+
+/* Of what is in the folder, all, or what is of the state alone: overwritten, and gone, with folders in it. */
+static cop_err erase(const char *path, bool all, bool *any, cop_diag *diag)
+{
+	char inner[PATH + NAME_MAX + 2];
+	struct stat status;
+	cop_err err = COP_OK;
+	DIR *folder = opendir(path);
+	if (folder == NULL)
+		return refused(path, "cannot be read", diag);
+	for (const struct dirent *entry; err == COP_OK && (entry = readdir(folder)) != NULL;) {
+		const char *name = entry->d_name;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !(all || is_state(name)))
+			continue;
+		*any = true;
+		(void)snprintf(inner, sizeof inner, "%s/%s", path, name);
+		const bool is_folder = lstat(inner, &status) == 0 && S_ISDIR(status.st_mode);
+		if (is_folder)
+			err = erase(inner, true, any, diag);
+		if (err == COP_OK && !(is_folder ? rmdir(inner) == 0 : cop_journal_wipe_file(dirfd(folder), name)))
+			err = refused(inner, "cannot be erased", diag);
 	}
 	(void)closedir(folder);
 	return err;
@@ -220,36 +247,54 @@ cop_err cop_replica_copy_live(cop_replica_copy *copy, cop_bytes *out, cop_diag *
 	return err == COP_OK ? out->err : err;
 }
 
-cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, cop_diag *diag)
+cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, uint64_t forgot, cop_diag *diag)
 {
-	char name[COP_CHECKPOINT_NAME_ROOM];
-	cop_checkpoint_name(COP_STATE_DIR_REPLICA, copy->number, name);
+	char name[COP_CHECKPOINT_NAME_ROOM], path[PATH];
+	cop_state_mark mark;
+	temporary(copy, path);
+	cop_err err = cop_state_mark_glance(path, &mark, diag);
+	if (err != COP_OK && err != COP_ENOTFOUND)
+		return err;
+	const char *prefix = mark.forgot > forgot ? COP_STATE_DIR_RENEW : COP_STATE_DIR_REPLICA;
+	cop_checkpoint_name(prefix, copy->number, name);
 	return take_name(copy, copy->state_dir, name, diag);
 }
 
-cop_err cop_replica_copy_settle(const char *state_dir, bool *settled, char *to, size_t room, cop_diag *diag)
+/* The newest that waits with this prefix; 0: none. */
+static cop_err find_waiting(const char *state_dir, const char *prefix, uint64_t *number, cop_diag *diag)
+{
+	uint64_t *all = NULL;
+	size_t count = 0;
+	cop_err err = cop_checkpoint_list(state_dir, prefix, &all, &count, diag);
+	*number = err == COP_OK && count > 0 ? all[0] : 0;
+	cop_mem_free(all);
+	return err == COP_ENOTFOUND ? COP_OK : err;
+}
+
+cop_err cop_replica_copy_settle(const char *state_dir, cop_replica_settled *settled, cop_diag *diag)
 {
 	char name[COP_CHECKPOINT_NAME_ROOM], from[PATH], as[PATH];
 	cop_replica_copy copy;
-	uint64_t *all = NULL;
-	size_t count = 0;
-	*settled = false;
-	to[0] = '\0';
+	const char *prefix = COP_STATE_DIR_RENEW;
+	*settled = (cop_replica_settled){ .done = false };
 	cop_replica_copy_init(&copy, state_dir);
-	cop_err err = cop_checkpoint_list(state_dir, COP_STATE_DIR_REPLICA, &all, &count, diag);
-	copy.number = count > 0 ? all[0] : 0;
-	cop_mem_free(all);
-	if (err != COP_OK || count == 0)
-		return err == COP_ENOTFOUND ? COP_OK : err;
-	err = move_aside(&copy, to, room, diag);
+	cop_err err = find_waiting(state_dir, prefix, &copy.number, diag);
+	const bool erases = copy.number > 0;
+	if (err == COP_OK && !erases)
+		err = find_waiting(state_dir, prefix = COP_STATE_DIR_REPLICA, &copy.number, diag);
+	if (err != COP_OK || copy.number == 0)
+		return err;
+	(void)drop_empty(state_dir);
+	err = erases ? erase(state_dir, false, &settled->erased, diag)
+	             : move_aside(&copy, settled->to, sizeof settled->to, diag);
 	if (err == COP_OK)
 		err = sync_folder(state_dir, diag);
-	cop_checkpoint_name(COP_STATE_DIR_REPLICA, copy.number, name);
+	cop_checkpoint_name(prefix, copy.number, name);
 	(void)snprintf(from, sizeof from, "%s/%s", state_dir, name);
 	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, copy.number, name);
 	(void)snprintf(as, sizeof as, "%s/%s", state_dir, name);
 	if (err == COP_OK && rename(from, as) != 0)
 		err = refused(as, "cannot take its name", diag);
-	*settled = err == COP_OK;
+	settled->done = err == COP_OK;
 	return err == COP_OK ? sync_folder(state_dir, diag) : err;
 }

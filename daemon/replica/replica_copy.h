@@ -31,11 +31,19 @@ COP_CHECK cop_err cop_replica_copy_take(
 COP_CHECK cop_err cop_replica_copy_live(cop_replica_copy *copy, cop_bytes *out, cop_diag *diag);
 /* The challenger that is whole goes where challengers are. COP_EIO. */
 COP_CHECK cop_err cop_replica_copy_place_challenger(cop_replica_copy *copy, cop_diag *diag);
-/* The checkpoint that is whole waits for a start, which settles it. COP_EIO. */
-COP_CHECK cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, cop_diag *diag);
+/* The checkpoint that is whole waits for a start, which settles it. forgot: since which record somebody is forgotten
+ * here; where the checkpoint has a later one, what is here will be erased. Errors of cop_state_mark_glance; COP_EIO. */
+COP_CHECK cop_err cop_replica_copy_keep_checkpoint(cop_replica_copy *copy, uint64_t forgot, cop_diag *diag);
+
+typedef struct cop_replica_settled {
+	bool done;     /* a checkpoint waited, and is in its place */
+	bool erased;   /* what was there is gone */
+	char to[4200]; /* the folder that it was moved to; "": none */
+} cop_replica_settled;
+
 /* At a start, before anything of the state folder is open: if such a checkpoint waits, moves journal, checkpoints and
- * challengers into a new folder diverged.N, if there are any, and puts the checkpoint in their place. settled: whether
- * it did; to: the new folder's path, "" for none. COP_EIO, COP_ENOMEM, with *diag. */
-COP_CHECK cop_err cop_replica_copy_settle(const char *state_dir, bool *settled, char *to, size_t room, cop_diag *diag);
+ * challengers into a new folder diverged.N, if there are any, or erases them, and puts the checkpoint in their place.
+ * COP_EIO, COP_ENOMEM, with *diag. */
+COP_CHECK cop_err cop_replica_copy_settle(const char *state_dir, cop_replica_settled *settled, cop_diag *diag);
 
 #endif

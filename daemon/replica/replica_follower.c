@@ -118,6 +118,7 @@ static void join(cop_replica_follower *f, double now)
 		.last_crc = f->last_crc,
 		.alone = !f->last_known && f->next > 1,
 		.full = f->full,
+		.forgot = f->durable->forgot,
 		.name = cop_replica_message_text(f->name),
 		.program = cop_replica_message_text(COP_VERSION),
 		.kernel = cop_replica_message_text(f->kernel),
@@ -221,7 +222,8 @@ static void whole(cop_replica_follower *f)
 		f->next_look = 0.0;
 		return;
 	}
-	if (keep_live(f, &why) == COP_OK && cop_replica_copy_keep_checkpoint(&f->copy, &why) == COP_OK)
+	if (keep_live(f, &why) == COP_OK &&
+	        cop_replica_copy_keep_checkpoint(&f->copy, f->durable->forgot, &why) == COP_OK)
 		f->again = true;
 	else
 		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_copy_failed", why.message);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "daemon/models/model_set.h"
+#include "daemon/replica/replica_renew.h"
 #include "daemon/replica/replica_state.h"
 #include "daemon/serve/permit.h"
 
@@ -23,6 +24,7 @@
 #define LEAST_UNREAD  3    /* the disk gives nothing so often: only a checkpoint leads on */
 #define TAKEN         64   /* messages in a turn */
 #define GONE          "its connection ended"
+#define JOIN_FIRST    "join first"
 
 static void list(const cop_config_list *endpoints, char out[COP_REPLICA_REQUESTS])
 {
@@ -266,6 +268,12 @@ static cop_replica_peer *make_row(cop_replica_leader *l, const char *name)
 	return row;
 }
 
+/* Somebody was forgotten that it has, or the other way round. */
+static bool forgot_else(const cop_replica_leader *l, const cop_replica_peer *peer)
+{
+	return peer->forgot != l->forgot && peer->forgot != l->durable->forgot;
+}
+
 static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_replica_message *m, double now)
 {
 	char kernel[32], reason[160];
@@ -299,18 +307,25 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	row->joined_crc = m->last_crc;
 	row->full = m->full != 0;
 	row->alone = m->alone != 0;
+	row->forgot = m->forgot;
 	if (row->alone) /* what it has is to be compared soon */
 		l->state_next = 0;
 	row->heard = now;
 	cop_replica_source_init(&row->source, l->durable->config->state_dir);
 	l->counts->joins++;
-	if (row->full || row->joined_next > l->log.next || row->joined_next == 0)
+	if (row->full || row->joined_next > l->log.next || row->joined_next == 0 || forgot_else(l, row))
 		welcome(l, row, 0);
 	else if (row->joined_next > 1 && row->joined_next - 1 >= cop_replica_log_first(&l->log))
 		placed(l, row, COP_OK, cop_replica_log_crc(&l->log, row->joined_next - 1));
 }
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+void cop_replica_leader_turn_away(cop_replica_leader *l, cop_replica_peer *peer)
+{
+	refuse(l, peer, JOIN_FIRST);
+	forget_peer(peer);
+}
 
 static void have(cop_replica_peer *peer, const cop_replica_message *m)
 {
@@ -350,7 +365,7 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 		l->named_epoch = m.epoch;
 		cop_replica_message_copy(m.leader, l->named, sizeof l->named);
 	} else if (peer == NULL) {
-		refuse(l, &stranger, "join first");
+		refuse(l, &stranger, JOIN_FIRST);
 	} else if (m.kind == COP_REPLICA_HAVE) {
 		have(peer, &m);
 	} else if (m.kind == COP_REPLICA_ASK) {
@@ -412,6 +427,8 @@ void cop_replica_leader_begin(cop_replica_leader *l, uint64_t epoch)
 	l->epoch = epoch;
 	l->begun = next;
 	l->higher = 0;
+	l->forgot = l->durable->forgot;
+	l->renewing[0] = '\0';
 	l->leader[0] = l->leader_requests[0] = '\0';
 	l->state_next = next + l->durable->config->replica_compare;
 	cop_replica_log_fini(&l->log);
@@ -456,7 +473,7 @@ static void compare(cop_replica_leader *l)
 {
 	uint32_t every = l->durable->config->replica_compare;
 	if (l->log.next - 1 < l->state_next || l->log.next != cop_journaler_next(l->durable->journal) ||
-	        cop_replica_log_first(&l->log) == l->log.next)
+	        cop_replica_log_first(&l->log) == l->log.next || !cop_replica_renew_stands(l))
 		return;
 	bool any = false;
 	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++)

@@ -29,6 +29,8 @@ typedef struct cop_replica_peer {
 	cop_replica_stage stage;
 	uint64_t joined_next, joined_crc;
 	bool full, alone;              /* it asked for a checkpoint; it has one alone */
+	uint64_t forgot;               /* since which record somebody is forgotten in its state */
+	bool passed;                   /* what it is to begin anew with takes too long to wait for */
 	uint64_t next;                 /* the first record that was not sent to it */
 	uint64_t stated;               /* record whose checksums were sent last */
 	uint64_t sent, taken;          /* bytes of records since it joined */
@@ -57,10 +59,13 @@ typedef struct cop_replica_leader {
 	void *socket;            /* ROUTER; NULL: nobody can follow */
 	bool leads;              /* else everybody who comes is told who does */
 	uint64_t epoch;
-	uint64_t begun;     /* the first record of the epoch */
-	uint64_t higher;    /* an epoch above its own, of which it was told; 0: none */
-	const char *name;   /* kept */
-	const char *kernel; /* kept */
+	uint64_t begun;  /* the first record of the epoch */
+	uint64_t forgot; /* what followers have forgotten; behind durable's while somebody is being forgotten */
+	char renewing[COP_CONFIG_NAME_MAX + 1]; /* the follower that begins anew; "": none */
+	double renew_end;                       /* monotonic seconds: until it has, at most */
+	uint64_t higher;                        /* an epoch above its own, of which it was told; 0: none */
+	const char *name;                       /* kept */
+	const char *kernel;                     /* kept */
 	cop_replica_log log;
 	cop_replica_peer peer[COP_CONFIG_FOLLOWERS];
 	char links[COP_REPLICA_REQUESTS];           /* where followers come, divided by spaces */
@@ -84,6 +89,9 @@ void cop_replica_leader_close(cop_replica_leader *leader);
 void cop_replica_leader_begin(cop_replica_leader *leader, uint64_t epoch);
 /* It leads no longer: followers are told. */
 void cop_replica_leader_end(cop_replica_leader *leader);
+
+/* The follower is told to join again; its row is empty then. */
+void cop_replica_leader_turn_away(cop_replica_leader *leader, cop_replica_peer *peer);
 
 /* Takes what came; now: monotonic seconds. */
 void cop_replica_leader_receive(cop_replica_leader *leader, double now);

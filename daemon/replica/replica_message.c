@@ -20,6 +20,7 @@ static const cop_wire_table_key keys[] = {
 	{ AT(last_crc), COP_WIRE_TABLE_WHOLE, BIT(JOIN) },
 	{ AT(alone), COP_WIRE_TABLE_WHOLE, BIT(JOIN) },
 	{ AT(full), COP_WIRE_TABLE_WHOLE, BIT(JOIN) },
+	{ AT(forgot), COP_WIRE_TABLE_WHOLE, BIT(JOIN) },
 	{ AT(written), COP_WIRE_TABLE_WHOLE, BIT(HAVE) },
 	{ AT(synced), COP_WIRE_TABLE_WHOLE, BIT(HAVE) },
 	{ AT(applied), COP_WIRE_TABLE_WHOLE, BIT(HAVE) },

@@ -38,6 +38,7 @@ typedef struct cop_replica_message {
 	uint64_t last_crc;   /* and its checksum; both mean nothing where next is 1 */
 	uint64_t alone;      /* 1: there is a checkpoint alone, and no such record to tell the checksum of */
 	uint64_t full;       /* of a join, 1: from a checkpoint */
+	uint64_t forgot;     /* the same: since which record somebody is forgotten; 0: nobody is */
 	uint64_t written, synced, applied; /* last sequence numbers */
 	uint64_t bytes;                    /* of records that were taken since the welcome */
 	uint64_t first;                    /* of records; of a welcome, the first record of the leader's epoch */

@@ -4,7 +4,7 @@
 
 #include "wire/wire_put.h"
 
-static void put_report(const cop_forget_report *r, cop_bytes *out)
+static void put_report(const cop_forget_report *r, bool group, cop_bytes *out)
 {
 	size_t count = r->models < COP_FORGET_REPORT_MODELS ? r->models : COP_FORGET_REPORT_MODELS;
 	cop_wire_put_text(out, "models");
@@ -30,6 +30,10 @@ static void put_report(const cop_forget_report *r, cop_bytes *out)
 		cop_wire_put_key_unsigned(out, "from", r->from);
 	else
 		cop_wire_put_key_text(out, "why", r->why);
+	if (group) {
+		cop_wire_put_key_unsigned(out, "followers", r->followers);
+		cop_wire_put_key_unsigned(out, "followers_left", r->followers_left);
+	}
 	cop_wire_put_key_unsigned(out, "parked", r->parked);
 	cop_wire_put_key_double(out, "seconds", r->seconds);
 }
@@ -50,7 +54,7 @@ void cop_forget_body_status(const cop_forgetting *f, cop_bytes *out)
 		cop_wire_put_text(out, "last");
 		size_t last = cop_wire_put_map_open(out);
 		cop_wire_put_key_unsigned(out, "order", f->last.order);
-		put_report(&f->last, out);
+		put_report(&f->last, f->durable->config->replica_given, out);
 		cop_wire_put_map_close(out, last);
 	}
 	cop_wire_put_map_close(out, map);
@@ -68,7 +72,7 @@ void cop_forget_body_order(const cop_forgetting *f, uint64_t number, const cop_w
 	if (under_way && f->reason[0] != '\0')
 		cop_wire_put_key_text(out, "reason", f->reason);
 	if (!under_way && f->last.order == number)
-		put_report(&f->last, out);
+		put_report(&f->last, f->durable->config->replica_given, out);
 	cop_wire_seq_put(out, seq);
 	cop_wire_put_map_close(out, map);
 }

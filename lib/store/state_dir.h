@@ -8,9 +8,10 @@
  *     forget.NUMBER.checkpoint                   orders to forget somebody that are not carried out yet
  *     replica.tmp                                what a follower takes from its leader, until it is whole
  *     replica.SEQUENCE.checkpoint                the leader's checkpoint, which the next start begins from
+ *     renew.SEQUENCE.checkpoint                  the same, for which what is there is erased
  *     diverged.N/                                journal, checkpoints and challengers that its leader does not have
  *
- * Section COP_STATE_DIR_MARK of a checkpoint, little-endian: f64 time, u64 next journal record. */
+ * Section COP_STATE_DIR_MARK of a checkpoint: store/state_mark.h. */
 #ifndef COP_STORE_STATE_DIR_H
 #define COP_STORE_STATE_DIR_H
 
@@ -18,6 +19,7 @@
 #define COP_STATE_DIR_LIVE         "live.json"
 #define COP_STATE_DIR_FORGET       "forget" /* prefix of the orders' names */
 #define COP_STATE_DIR_REPLICA      "replica"
+#define COP_STATE_DIR_RENEW        "renew"
 #define COP_STATE_DIR_DIVERGED     "diverged"
 #define COP_STATE_DIR_JOURNAL      "journal"
 #define COP_STATE_DIR_CHECKPOINT   "coppice"     /* prefix of the checkpoints' names */

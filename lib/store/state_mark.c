@@ -1,4 +1,4 @@
-/* Four numbers, little-endian, in the order of the struct; the epoch may be missing. */
+/* Numbers of 8 bytes, little-endian, in the order of the struct; from the epoch on they may be missing. */
 #include "store/state_mark.h"
 
 #include <string.h>
@@ -17,6 +17,8 @@ static cop_err read_section(const cop_model_section *section, cop_state_mark *ou
 	out->journal_base = cop_cursor_u64(&cursor);
 	if (cop_cursor_left(&cursor) > 0)
 		out->epoch = cop_cursor_u64(&cursor);
+	if (cop_cursor_left(&cursor) > 0)
+		out->forgot = cop_cursor_u64(&cursor);
 	return cursor.err;
 }
 

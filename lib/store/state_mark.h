@@ -10,6 +10,7 @@ typedef struct cop_state_mark {
 	uint64_t journal_next; /* first journal record that is not in it; 0: from the time before there was a journal */
 	uint64_t journal_base; /* first record of the segment that was being written; 0: not known */
 	uint64_t epoch;        /* of the journal (store/journal_segment.h) */
+	uint64_t forgot;       /* nothing from before this record has whoever was forgotten last; 0: nobody was */
 } cop_state_mark;
 
 /* COP_ENOTFOUND: the file has none; *out is zero. COP_EVERSION, COP_EFORMAT. */

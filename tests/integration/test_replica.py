@@ -40,18 +40,23 @@ def follows(leader, *followers):
     return wait_for(level, "the followers to be level")
 
 
-def begin(follower):
-    """Starts it: the process may begin anew, with its leader's checkpoint, and lose what was asked before."""
-    follower.launch()
+def following(one):
+    """Until it follows: the process may begin anew, with its leader's checkpoint, and lose what was asked before."""
 
     def answers():
-        client = follower.client()
+        client = one.client()
         client.send("status")
         state = client.receive()[1]["replica"]["state"] if client.socket.poll(200) else None
         client.close()
         return state == "following"
 
     wait_for(answers, "it to follow")
+
+
+def begin(follower):
+    """Starts it."""
+    follower.launch()
+    following(follower)
     return follower
 
 

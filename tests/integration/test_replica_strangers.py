@@ -15,7 +15,7 @@ STATE = {"k": "state", "epoch": 1, "sequence": 1}
 PART = {"k": "part", "model": "", "number": 1, "size": 9, "offset": 0}
 REFUSED = {"k": "refused", "epoch": 1, "reason": "no", "leader": "", "requests": ""}
 LEADS = {"k": "leads", "epoch": 1, "leader": "", "requests": ""}
-JOIN = {"k": "join", "version": 1, "epoch": 0, "next": 1, "last_epoch": 0, "last_crc": 0, "alone": 0, "full": 0, "name": "s", "program": "0",
+JOIN = {"k": "join", "version": 1, "epoch": 0, "next": 1, "last_epoch": 0, "last_crc": 0, "alone": 0, "full": 0, "forgot": 0, "name": "s", "program": "0",
         "kernel": "none"}
 HAVE = {"k": "have", "epoch": 0, "written": 2**60, "synced": 2**60, "applied": 2**60, "bytes": 2**60}
 ASK = {"k": "ask", "model": "../../etc", "number": 1, "offset": 2**63}

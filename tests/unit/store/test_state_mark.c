@@ -40,7 +40,10 @@ static void test_mark_is_read_and_what_is_missing_is_named(void **state)
 	assert_true(mark.time == 12.5 && mark.journal_next == 41 && mark.journal_base == 42 && mark.epoch == 0);
 	put(&bytes, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION, 4);
 	assert_int_equal(read_back(&bytes, &mark), COP_OK);
-	assert_true(mark.journal_base == 42 && mark.epoch == 43);
+	assert_true(mark.journal_base == 42 && mark.epoch == 43 && mark.forgot == 0);
+	put(&bytes, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION, 5);
+	assert_int_equal(read_back(&bytes, &mark), COP_OK);
+	assert_true(mark.epoch == 43 && mark.forgot == 44);
 	put(&bytes, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION, 2);
 	assert_int_equal(read_back(&bytes, &mark), COP_EFORMAT);
 	put(&bytes, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION + 1, 3);
