@@ -309,7 +309,7 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	row->alone = m->alone != 0;
 	row->forgot = m->forgot;
 	if (row->alone) /* what it has is to be compared soon */
-		l->state_next = 0;
+		cop_replica_pace_set(&l->pace, 0);
 	row->heard = now;
 	cop_replica_source_init(&row->source, l->durable->config->state_dir);
 	l->counts->joins++;
@@ -430,7 +430,7 @@ void cop_replica_leader_begin(cop_replica_leader *l, uint64_t epoch)
 	l->forgot = l->durable->forgot;
 	l->renewing[0] = '\0';
 	l->leader[0] = l->leader_requests[0] = '\0';
-	l->state_next = next + l->durable->config->replica_compare;
+	cop_replica_pace_set(&l->pace, next + l->durable->config->replica_compare);
 	cop_replica_log_fini(&l->log);
 	cop_replica_log_init(&l->log, cop_journaler_written(l->durable->journal) + 1, NEAR_BYTES);
 	cop_journaler_set_tap(l->durable->journal, tap, l);
@@ -469,22 +469,29 @@ static void stream(cop_replica_leader *l, cop_replica_peer *peer)
 	}
 }
 
-static void compare(cop_replica_leader *l)
+/* Somebody takes records, and serves what is served here: followers take a model that leaves out later. */
+static bool can_compare(const cop_replica_leader *l)
 {
-	uint32_t every = l->durable->config->replica_compare;
-	if (l->log.next - 1 < l->state_next || l->log.next != cop_journaler_next(l->durable->journal) ||
-	        cop_replica_log_first(&l->log) == l->log.next || !cop_replica_renew_stands(l))
-		return;
 	bool any = false;
+	if (l->durable->models.leaving_count > 0 || !cop_replica_renew_stands(l))
+		return false;
 	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++)
 		any |= l->peer[i].there && l->peer[i].stage == COP_REPLICA_STREAMING;
-	if (!any) /* still due: the first that comes is compared */
+	return any;
+}
+
+static void compare(cop_replica_leader *l, double now)
+{
+	const uint64_t last = l->log.next - 1;
+	if (!cop_replica_pace_due(&l->pace, last, now) || l->log.next != cop_journaler_next(l->durable->journal) ||
+	        cop_replica_log_first(&l->log) == l->log.next || !can_compare(l))
 		return;
-	l->state_next = l->log.next - 1 + every;
+	const double began = cop_clock_monotonic();
 	cop_bytes_clear(&l->body);
 	cop_replica_state_put(&l->durable->models, &l->work, &l->body);
 	if (l->body.err == COP_OK)
 		cop_replica_log_put_state(&l->log, &l->body);
+	cop_replica_pace_done(&l->pace, last, l->durable->config->replica_compare, began, cop_clock_monotonic());
 }
 
 static void beat(cop_replica_leader *l, double now)
@@ -514,7 +521,7 @@ bool cop_replica_leader_send(cop_replica_leader *l, double now)
 	bool busy = false;
 	if (!l->leads)
 		return false;
-	compare(l);
+	compare(l, now);
 	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
 		cop_replica_peer *peer = &l->peer[i];
 		if (!peer->there)

@@ -9,6 +9,7 @@
 #include "daemon/durable/durability.h"
 #include "daemon/replica/replica_log.h"
 #include "daemon/replica/replica_message.h"
+#include "daemon/replica/replica_pace.h"
 #include "daemon/replica/replica_source.h"
 #include "daemon/serve/sockets.h"
 
@@ -75,8 +76,8 @@ typedef struct cop_replica_leader {
 	char leader[COP_CONFIG_ENDPOINT + 1];       /* while another one leads: its link, where it is known, */
 	char leader_requests[COP_REPLICA_REQUESTS]; /* and requests */
 	double next_beat;
-	double short_since;  /* monotonic seconds: answers wait for followers; 0: they do not */
-	uint64_t state_next; /* record at which the state is to be compared next */
+	double short_since;    /* monotonic seconds: answers wait for followers; 0: they do not */
+	cop_replica_pace pace; /* of comparing states */
 	cop_bytes head, body, work;
 	cop_replica_counts *counts; /* kept */
 } cop_replica_leader;
