@@ -243,7 +243,8 @@ def test_api_closed_connections_leave_nothing_behind(daemon, api):
         with socket.create_connection(("127.0.0.1", api.port)) as s:
             s.sendall(b"POST /v1/models/m/decide HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
                       b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-    wait_for(lambda: one.client().model()["decisions"] == 200, "all decisions")
+    client = one.client()
+    wait_for(lambda: client.model()["decisions"] == 200, "all decisions")
     assert api.ok("/v1/models/m/decide", {"id": 7, "x": X})["repeated"]
 
 
@@ -402,7 +403,7 @@ def test_api_tokens_allow_what_they_are_for(daemon, tokens):
 
 def test_api_what_tokens_are_refused_is_counted_and_logged(daemon, tmp_path):
     tokens = tmp_path / "tokens"
-    tokens.write_text(f"shop {SHOP} decide,feedback m rate=5\n")
+    tokens.write_text(f"shop {SHOP} decide,feedback m rate=1\n")
     tokens.chmod(0o600)
     port = free_port()
     api = Api(tokens=tokens)

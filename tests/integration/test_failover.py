@@ -138,9 +138,9 @@ def test_order_by_coppice_ctl(daemon):
 
 def test_leader_whose_time_is_over_answers_nothing_more_and_ends(daemon):
     a, _ = group(daemon, "a", "b")
-    client = a.client()
+    lead(a)
+    learn(a.client(), "one", 3)
     lead(a, **{"for": 0.5})
-    learn(client, "one", 3)
     a.wait(LED)
     assert a.logged("event=leads_no_longer epoch=1 reason=\"the order's time is over\"")
     a.start()
@@ -150,12 +150,17 @@ def test_leader_whose_time_is_over_answers_nothing_more_and_ends(daemon):
 
 def test_renewal_goes_on(daemon):
     a, _ = group(daemon, "a", "b")
-    until = lead(a, epoch=5, **{"for": 1.0})["until"]
-    for _ in range(30):
-        answer = lead(a, epoch=5, **{"for": 1.0})
-        if answer["clock"] > until + 1:
-            break
-        a.client().status()
+    until = last = lead(a, epoch=5, **{"for": 1.0})["until"]
+
+    def renewed():
+        """Each order moves the end on, which the first one's is long behind then."""
+        nonlocal last
+        answer = lead(a, epoch=5, **{"for": 60})
+        assert answer["until"] > last
+        last = answer["until"]
+        return answer["clock"] > until + 1
+
+    while not renewed():
         signal.sigtimedwait([], 0.1)
     assert replica(a)["role"] == "leader" and replica(a)["until"] > until + 1
     assert lead(a)["epoch"] == 5 and "until" not in replica(a)

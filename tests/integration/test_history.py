@@ -95,7 +95,7 @@ def test_events_are_the_feedback_that_was_applied_in_its_order(daemon):
 
 
 def test_sums_and_default_losses_come_at_the_windows_end(daemon):
-    one = daemon(model(reward="sum", default_loss=0.75, reward_window="1s"))
+    one = daemon(model(reward="sum", default_loss=0.75, reward_window="1h"))
     ledger = Ledger(one)
     losses = {}
     for number in range(60):
@@ -103,6 +103,7 @@ def test_sums_and_default_losses_come_at_the_windows_end(daemon):
         for turn in range(number % 4):
             assert ledger.feedback(number, 0.375) == "recorded"
         losses[number] = min(1.0, 0.375 * (number % 4)) if number % 4 else 0.75
+    ledger.client.ok("model", "m", {"do": "set", "options": {"reward_window": "1ms"}})  # holds for those that wait, too
     wait_for(lambda: ledger.client.model()["pending"] == 0, "all windows to end")
     one.stop()
     assert rows(one.state / "journal") == [(*ledger.decided[n], losses[n]) for n in range(60)]

@@ -80,11 +80,12 @@ def test_records_report_what_feedback_came_to_and_what_gave_way(daemon):
 
 def test_windows_ends_report_the_losses_that_were_learned(daemon):
     """Recorded losses, the default loss, nothing: each end stands in one record with what it taught."""
-    one = daemon(model(reward="sum", reward_window="300ms", default_loss=0.25))
+    one = daemon(model(reward="sum", reward_window="1h", default_loss=0.25))
     client = one.client()
     for id in ("sum", "default", "deferred"):
         client.decide("m", id, X, **({"defer": True} if id == "deferred" else {}))
     assert [client.feedback("m", "sum", loss) for loss in (0.25, 0.5)] == ["recorded", "recorded"]
+    client.ok("model", "m", {"do": "set", "options": {"reward_window": "1ms"}})  # holds for those that wait, too
     wait_for(lambda: client.model("m")["pending"] == 0, "the windows' ends")
     one.stop()
     ends = [end for line in dump(one, "--type", "expiry") for end in line["s"]]

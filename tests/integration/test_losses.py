@@ -141,10 +141,11 @@ def test_models_without_names_take_no_names(daemon):
     ("last", {"click": 0, "revenue": 45, "seconds": 5}), ("sum", {"click": 1, "revenue": 50, "seconds": 5})])
 def test_reward_rules(daemon, reward, want):
     """The first counts, or the last, or each name's sum, cut to its range."""
-    client = daemon(model(reward=reward, reward_window="100ms", **SHOP)).client()
+    client = daemon(model(reward=reward, reward_window="1h", **SHOP)).client()
     client.decide("m", 1, [0, 0, 0])
     results = [tell(client, 1, {"click": 1, "revenue": 10}), tell(client, 1, {"click": 0, "revenue": 45, "seconds": 5})]
     assert results == {"earliest": ["applied", "duplicate"], "first": ["recorded", "duplicate"]}.get(reward, ["recorded"] * 2)
+    client.ok("model", "m", {"do": "set", "options": {"reward_window": "1ms"}})  # holds for those that wait, too
     wait_for(lambda: client.model()["learned"] == 1, "the window's end")
     assert {x["name"]: x["mean_loss"] for x in client.model()["losses"] if x["losses"]} == want
 
