@@ -5,6 +5,7 @@ down: what was acknowledged is kept, and nothing more is acknowledged on a file 
 import errno
 import os
 import shutil
+import signal
 
 import pytest
 from faults import RENAME, Ledger, checkpoints, seeded, segments, service
@@ -102,7 +103,7 @@ def test_removed_lock_file_lets_no_second_daemon_in(daemon):
     other.launch()
     other.wait(status=1)
     assert "another coppiced is running" in other.log() and str(d.state) in other.log()
-    assert client.status()["journal"]["state"] == "ok"
+    service.wait_for(lambda: client.status()["journal"]["state"] == "ok", "the journal to stand")  # it may be healing
 
 
 def test_folder_that_another_daemon_took_is_left_to_it(daemon, fault):
@@ -110,8 +111,10 @@ def test_folder_that_another_daemon_took_is_left_to_it(daemon, fault):
     d = daemon(configuration(), env=fault.env)
     client = d.client()
     learn(ledger, client)
+    d.signal(signal.SIGSTOP)  # or it may notice, and make the folder anew, before the other one has it
     move_state(d)
     other = daemon(f'state_dir = "{d.state}"\n' + configuration())
+    d.signal(signal.SIGCONT)
     service.wait_for(lambda: fault.hurry(1.5) or journal(client)["state"] == "broken", "the daemon to notice")
     fault.hurry(2)
     assert client.error("feedback", "m", {"id": "x", "loss": 0.5})["code"] == "not_durable"

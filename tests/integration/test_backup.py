@@ -163,6 +163,7 @@ def test_backup_under_load_has_all_that_was_answered_before(daemon, tmp_path, mo
             copies.append((before, told))
     for i, (before, told) in enumerate(copies):
         copy, client = restore(daemon, tmp_path / f"copy-{i}", text)
+        copy.logged("event=serving")  # behind all that the start says
         assert ("event=replayed" in copy.log()) == (told.get("records", 0) > 0)
         assert "journal_torn" not in copy.log()
         assert client.model()["feedback"]["applied"] >= 20 * len(before)
@@ -279,20 +280,21 @@ def test_state_folder_of_another_daemon_is_not_taken(daemon, tmp_path):
 
 
 def test_segments_that_are_gone_for_good_are_told(daemon, tmp_path):
-    one = daemon(model())
+    """Of another folder than the daemon's, which would see within a second that they are gone, and begin one."""
+    one = daemon(model() + section("checkpoint", {"every": "7d"}))
     client = one.client()
     grow(client)
-    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("admin"), "backup", str(tmp_path / "copy")]
-    for attempt in range(20):  # the daemon may see it first, within a second, and begin a segment
-        shutil.move(one.state / "journal", tmp_path / f"aside-{attempt}")
-        (one.state / "journal").mkdir()
-        before = client.status()["checkpoint"]["sequence"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
-        if done.returncode != 0:
-            break
-        shutil.rmtree(tmp_path / "copy")
-    assert "no segment holds record" in done.stderr
-    assert client.status()["checkpoint"]["sequence"] == before + 4  # each time with a new checkpoint
+    asked, state = [], tmp_path / "without"
+    (state / "journal").mkdir(parents=True)
+
+    def answer(verb):
+        asked.append(client.ok(verb))
+        shutil.copy(one.state / f"coppice.{asked[-1]['sequence']:020}.checkpoint", state)
+        return {**asked[-1], "state_dir": str(state)}
+
+    with answering(one.context, answer) as endpoint:
+        assert "no segment holds record" in backup(endpoint, tmp_path / "copy", status=1)
+    assert [told["sequence"] for told in asked] == [1, 2, 3, 4]  # each time with a new checkpoint
     assert not (tmp_path / "copy").exists()
 
 

@@ -201,12 +201,12 @@ def test_checkpoint_that_cannot_be_written_is_told_and_tried_again(daemon):
     one = daemon()
     client = one.client()
     grow(client)
-    moved = one.state.with_name("moved")
-    one.state.rename(moved)
+    taken = one.state / f"coppice.{1:020}.checkpoint.tmp"  # the journal is not touched, which would be looked after
+    taken.mkdir()
     assert client.error("checkpoint")["code"] == "internal"
     assert client.status()["checkpoint"]["failed"] == 1 and one.logged("event=checkpoint_failed")
     assert client.decide("m", "goes on", X)
-    moved.rename(one.state)
+    taken.rmdir()
     assert client.ok("checkpoint")["sequence"] == 1
 
 
@@ -268,7 +268,7 @@ def test_reset_holds_though_later_checkpoints_are_damaged(daemon, tmp_path, star
         if path != first:
             damage(path)
     one.start()
-    assert "event=checkpoint_damaged" in one.log()
+    one.logged("event=checkpoint_damaged")
     after = one.client().model("m")
     assert after == before and after["rev"] == (120 if started_from else 60)
     assert one.client().feedback("m", "waits", 0.5) == "applied"
