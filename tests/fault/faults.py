@@ -2,6 +2,7 @@
 but docs/reference/journal.md and the formats' headers, and the ledger of what a client was told.
 """
 
+import contextlib
 import importlib.util
 import mmap
 import os
@@ -170,6 +171,15 @@ def read_checkpoint(path):
             length = struct.unpack_from("<I", payload)[0]
             models[payload[4 : 4 + length].decode()] = dict(sections(payload[4 + length :]))
     return models
+
+
+def traces(state, text):
+    """Files in the state folder that have the text; some may go meanwhile."""
+    found = []
+    for path in state.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            found += [path.name] if path.is_file() and text in path.read_bytes() else []
+    return found
 
 
 # ---- the ledger ----

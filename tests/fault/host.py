@@ -66,8 +66,8 @@ class Host:
         return self.machine.cut(self.rng)
 
     def journal(self):
-        """Its records."""
-        return read_journal({p.name: p.read_bytes() for p in (self.d.state / "journal").iterdir()})
+        """Its records. A segment that is being made has another name."""
+        return read_journal({p.name: p.read_bytes() for p in (self.d.state / "journal").glob("*.journal")})
 
 
 def kept(cut):

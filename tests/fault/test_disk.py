@@ -383,6 +383,8 @@ class Visit:
         if self.fault.get("kinds") == MEMORY and self.fault.get("failed") and "serving" in self.d.log():
             if not self.client.socket.poll(self.PATIENCE) and self.d.process.poll() is None:
                 self.fault.end()
+                self.client.close()
+                self.client = self.d.client()  # to which the first answer does not come, if it is only late
                 self.client.send("status")
         return False
 
