@@ -67,9 +67,10 @@ def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
     assert said["endpoint"].startswith("error 1, nowhere: ") and said["keys"].startswith("error 1, key and server_key")
     assert said["file"].startswith("error 3, missing") and said["timeout"].startswith("error 4, no answer in time")
     assert said["many"] == "400" and said["streamed"] == "200" and said["no more"].startswith("error 4, ")
-    wait_for(lambda: one.client().model()["learned"] == 401, "the streamed feedback")
-    wait_for(lambda: one.client().model("s")["feedback_stream"] == {"received": 1, "malformed": 0, "lost": 0}, "the streamed named losses")
-    state = one.client().model()
+    client = one.client()
+    wait_for(lambda: client.model()["learned"] == 401, "the streamed feedback")
+    wait_for(lambda: client.model("s")["feedback_stream"] == {"received": 1, "malformed": 0, "lost": 0}, "the streamed named losses")
+    state = client.model()
     assert state["contexts"]["lost"] == state["feedback_stream"]["lost"] == 0
     assert state["contexts"]["received"] == state["feedback_stream"]["received"] == 200
 

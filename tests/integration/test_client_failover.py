@@ -125,7 +125,8 @@ def test_client_in_c_goes_on_to_the_one_that_leads(daemon, prefix, programs, way
     wait_for_followers(a, 1)
     words = [program, f"{b.ipc('requests')},{a.ipc('requests')}", "front-page", "800", "7"]
     with subprocess.Popen(words, env=environment(prefix), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:
-        wait_for(lambda: a.client().model("front-page")["learned"] > 100, "visits")
+        client = a.client()
+        wait_for(lambda: client.model("front-page")["learned"] > 100, "visits")
         fail_over(a, b, way)
         a.start()
         wait_for(lambda: replica(b)["followers"], "a follower")

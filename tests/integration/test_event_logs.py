@@ -104,13 +104,13 @@ def test_bad_events_are_passed_over(daemon, broker, bridge):
             return reply.read().decode()
 
     wait_for(lambda: f'coppice_streams_dead_total{{stream="visits",partition="0"}} {len(bad)}\n' in page(), "the count")
-    assert f'coppice_streams_events_total{{stream="visits",partition="0"}} {len(bad)}\n' in page()
+    wait_for(lambda: f'coppice_streams_events_total{{stream="visits",partition="0"}} {len(bad)}\n' in page(), "the other count")
     wait_for(lambda: carried.log().count("event=event_dead") == len(bad), "the lines")
     wait_for(lambda: len(broker.events("dead0")) == len(bad), "the letters")
     letters = [json.loads(e) for e in broker.events("dead0")]
     assert sorted(bytes.fromhex(e["event"]) for e in letters) == sorted(bad)
     assert all(e["stream"] == "visits" and e["partition"] == 0 and e["code"] and e["reason"] for e in letters)
-    assert f'coppice_streams_put_aside_total{{stream="visits",partition="0"}} {len(bad)}\n' in page()
+    wait_for(lambda: f'coppice_streams_put_aside_total{{stream="visits",partition="0"}} {len(bad)}\n' in page(), "their count")
 
 
 def metric(port, name, **labels):
@@ -138,7 +138,7 @@ def test_lag_and_stages_are_shown(daemon, broker, bridge):
     client.close()
     assert metric(port, "coppice_streams_stage_events_total", stream="visits", stage="daemon") > 0
     assert metric(port, "coppice_streams_stage_seconds_total", stream="visits", stage="read") > 0
-    assert metric(port, "coppice_streams_assigned") == 2 * PARTITIONS
+    wait_for(lambda: metric(port, "coppice_streams_assigned") == 2 * PARTITIONS, "all readers")
 
 
 def test_a_reload_goes_on_where_it_was(daemon, broker, bridge):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 import zmq
-from conftest import ADMINISTRATION, grow, is_sanitized, model, pack, program, unpack
+from conftest import ADMINISTRATION, grow, is_sanitized, model, pack, program, section, unpack
 from hostile import ANYTHING, BAD_X, BOMB, INFINITY, MALFORMED, NAN, X, array32, body, duplicated_index
 from hostile import random_bodies, truncations
 
@@ -49,7 +49,7 @@ class Guarded:
 
 @pytest.fixture
 def guarded(daemon):
-    one = Guarded(daemon, model())
+    one = Guarded(daemon, model() + section("checkpoint", {"every": "7d"}))  # none but those that are asked for
     yield one
     one.healthy()
 

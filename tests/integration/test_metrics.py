@@ -1,5 +1,6 @@
 """The pages over HTTP, as Prometheus and an orchestrator see them: urllib and sockets only."""
 
+import contextlib
 import re
 import shutil
 import signal
@@ -343,6 +344,7 @@ def test_connections_beyond_the_bound_end_the_oldest(daemon, pages):
     client.ok("status")  # serving does not mind
     for path in ("/healthz", "/readyz", "/metrics"):
         assert pages.get(path)[0] == 200
-    assert held[0].recv(1) == b""
+    with contextlib.suppress(ConnectionResetError):  # so it ends where not all that it sent was read
+        assert held[0].recv(1) == b""
     for connection in held:
         connection.close()

@@ -348,8 +348,9 @@ def test_models_that_came_live_have_refits(daemon):
     change(client, "b", "add", shape)
     for life in range(2):
         grow(client, "b", 400, prefix=f"life{life}")
+        ended = client.model("b")["refit"]["ended"]
         assert client.ok("refit", "b")["state"] == "queued"
-        wait_for(lambda: "last" in client.model("b")["refit"], "the refit's end")
+        wait_for(lambda: client.model("b")["refit"]["ended"] > ended, "the refit's end")
         assert client.model("b")["refit"]["last"] not in ("data", "failed"), client.model("b")["refit"]
         if life == 0:
             change(client, "b", "reset")
@@ -366,8 +367,9 @@ def test_refits_go_on_over_added_features(daemon):
     grow(client, "x", 100, prefix="short")
     grow(client, "x", 100, features=6, prefix="whole")
     for features in (6, 7):  # a challenger of fewer features goes on beside the model, which has more
+        ended = client.model("x")["refit"]["ended"]
         client.ok("refit", "x")
-        wait_for(lambda: "last" in client.model("x")["refit"], "the refit's end")
+        wait_for(lambda: client.model("x")["refit"]["ended"] > ended, "the refit's end")
         assert client.model("x")["refit"]["last"] not in ("data", "failed"), client.model("x")["refit"]
         change(client, "x", "set", {"features": features + 1})
         grow(client, "x", 50, prefix=f"beside {features}")
