@@ -95,6 +95,8 @@ class Chromium:
         until = time.monotonic() + DEADLINE
         while not any(m["method"] == "Page.loadEventFired" for m in self.told):
             self._read(until)
+        while not self.run("document.readyState === 'complete' && location.href !== 'about:blank'"):  # that event was the blank page's
+            assert time.monotonic() < until, "the page is not loaded"
 
     def run(self, script):
         """Value of a JavaScript expression."""

@@ -124,6 +124,7 @@ class Client:
 
     def __init__(self, context, endpoint, kind=zmq.DEALER, admin=None, **options):
         self.context, self.admin, self.options, self.administrator = context, admin, options, None
+        self.asked = 0  # requests of this client
         self.socket = context.socket(kind)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.setsockopt(zmq.RECONNECT_IVL, 10)
@@ -135,6 +136,7 @@ class Client:
         self.send_raw(verb.encode(), model.encode(), b"" if body is NOTHING else pack(body))
 
     def send_raw(self, *frames):
+        self.asked += 1
         self.socket.send_multipart(list(frames))
 
     def receive_raw(self, deadline=DEADLINE):
@@ -367,6 +369,17 @@ def daemon(tmp_path):
             raise failures[0]
     finally:
         context.destroy(linger=0)
+
+
+def end_windows(one, client, name="m"):
+    """Ends the model's reward windows of "1h", so that what came before had all the time it needed; what has ended is
+    remembered for as long."""
+    text = one.config.read_text()
+    one.write_config(text.replace('reward_window = "1h"', 'reward_window = "1ms"'))
+    client.ok("reload")
+    wait_for(lambda: client.model(name)["pending"] == 0, "the reward windows to end")
+    one.write_config(text)
+    client.ok("reload")
 
 
 def grow(client, name="m", events=60, features=3, prefix="grow"):

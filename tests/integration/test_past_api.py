@@ -8,7 +8,7 @@ import socket
 import time
 
 import pytest
-from conftest import model, pack, section, wait_for
+from conftest import end_windows, model, pack, section, wait_for
 from test_api import READER, SHOP, X, Api, fits
 from test_page import login, raw, tokens  # noqa: F401
 
@@ -34,7 +34,10 @@ def search(api, prefix, name="m", **more):
 
 
 def counts(one):
-    return one.client().status()["past"]
+    client = one.client()
+    told = client.status()["past"]
+    client.close()  # asked often
+    return told
 
 
 def held(daemon, tmp_path, text):
@@ -77,7 +80,7 @@ def test_past_decisions_are_explained_as_the_program_explains_them(daemon):
 def test_how_decisions_ended_is_told(daemon):
     api = Api()
     one = daemon(api.section + model(pending_max=2) + model("w", reward_window="10ms", default_loss=0.75) +
-                 model("n", reward_window="10ms") + model("l", reward="last", reward_window="200ms"))
+                 model("n", reward_window="10ms") + model("l", reward="last", reward_window="1h"))
     client = one.client()
     for i in range(3):
         client.decide("m", f"m-{i}", X)
@@ -85,6 +88,7 @@ def test_how_decisions_ended_is_told(daemon):
         client.decide(name, "x", X)
     for loss in (0.25, 0.5):
         assert client.feedback("l", "x", loss) == "recorded"
+    end_windows(one, client, "l")
     for name, how in (("w", "default"), ("n", "unanswered"), ("l", "recorded")):
         wait_for(lambda: client.model(name)["pending"] == 0, "the window's end")
         client.decide(name, "y", X)  # the end's record is written with the next one's at the latest
@@ -97,11 +101,12 @@ def test_how_decisions_ended_is_told(daemon):
 def test_losses_by_their_names_are_told(daemon):
     api = Api()
     named = {"losses": ["click=1", "seconds"], "loss_ranges": ["seconds=0:600"]}
-    client = daemon(api.section + model(**named) + model("l", reward="last", reward_window="100ms", **named)).client()
+    one = daemon(api.section + model(**named) + model("l", reward="last", reward_window="1h", **named))
+    client = one.client()
     for name in "ml":
         client.decide(name, "x", X)
         client.ok("feedback", name, {"id": "x", "losses": {"click": 0.25, "seconds": 30}})
-        wait_for(lambda: client.model(name)["pending"] == 0, "the end")
+        end_windows(one, client, name)
         client.decide(name, "y", X)
         got = ask(api, "id=x", name)[0]
         assert (got["ended"]["how"], got["ended"]["loss"]) == ("feedback" if name == "m" else "recorded", 0.25)
@@ -178,7 +183,8 @@ def test_waiting_decision_of_a_long_table_is_found_by_its_whole_id(daemon):
 
 def test_what_the_model_was_like_may_be_forgotten_before_the_decision(daemon):
     api = Api()
-    one = daemon(api.section + model() + section("journal", {"segment": "64KiB", "keep": "256KiB"}) + section("checkpoint", {"keep": 1}))
+    one = daemon(api.section + model() + section("journal", {"segment": "64KiB", "keep": "256KiB"}) +
+                 section("checkpoint", {"every": "1h", "keep": 1}))
     client = one.client()
 
     def grow(first, last):

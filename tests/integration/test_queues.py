@@ -3,6 +3,7 @@
 import pytest
 import zmq
 from conftest import free_port, is_sanitized, model, pack, program, section, unpack, wait_for
+from test_slow_peers import taken
 from zmtp_peer import Peer, frame
 
 MIB = 1 << 20
@@ -40,6 +41,8 @@ class Bounded:
         return self.queues()["closed"]
 
     def healthy(self):
+        few = self.limit * MIB // 16  # half of the length from which requests are answered busy
+        wait_for(lambda: self.queues()["received"] <= few, "what was sent to be taken")
         assert self.client.decide("m", "good", [1])["id"] == "good"
         assert self.client.feedback("m", "good", 1) == "applied"
         if not is_sanitized(program("COPPICED")):
@@ -130,7 +133,7 @@ def test_too_many_requests_are_answered_busy(daemon):
     body = pack({"items": [{"id": i, "x": [1]} for i in range(20000)]})
     for _ in range(200):
         many.send_raw(b"decide_batch", b"m", body)
-    wait_for(lambda: one.client.status()["requests"]["received"] > 200, "the requests")
+    wait_for(lambda: taken(one.client, 200), "the requests")
     wait_for(lambda: many.receive_raw()[0] == b"error", "one that was refused")
     status = one.client.status()
     assert 0 < status["requests"]["busy"] == status["requests"]["errors"] < 200
@@ -147,7 +150,7 @@ def test_client_that_never_reads_holds_its_share_only(bounded):
         for _ in range(20):
             stuck.send_raw(b"decide_batch", b"m", body)
         asked += 20
-        wait_for(lambda: bounded.client.status()["requests"]["received"] >= asked, "the requests")
+        wait_for(lambda: taken(bounded.client, asked), "the requests")
         return bounded.client.status()["requests"]["replies_dropped"]
 
     wait_for(dropped, "replies to be dropped")
@@ -168,18 +171,20 @@ def test_clients_that_never_read_are_closed_when_together_they_hold_too_much(bou
         return bounded.closed()["slow"]
 
     wait_for(closed, "one of them to be closed")
+    for client in stuck:
+        client.close()
 
 
 def test_subscriber_that_never_reads_large_actions_is_closed_and_others_get_all(bounded):
     options = {"connect": bounded.at["actions"], "RECONNECT_IVL": 600000}
     good = bounded.daemon.socket(zmq.SUB, RCVHWM=0, **options)
     stuck = bounded.daemon.socket(zmq.SUB, RCVHWM=1, **options)
-    for one in (good, stuck):
-        one.subscribe(b"act.")
+    good.subscribe(b"act.m")
+    stuck.subscribe(b"act.")
     publisher = bounded.daemon.socket(zmq.XPUB, SNDHWM=0, connect=bounded.at["contexts"])
     assert publisher.poll(60000)
     wait_for(lambda: bounded.queues()["connections"] >= 4, "all to connect")
-    wait_for(lambda: bounded.client.status()["streams"]["subscribers"] >= 1, "the subscription")
+    wait_for(lambda: bounded.client.status()["streams"]["subscribers"] == 2, "both subscriptions")
     body, sent = pack([{"id": i, "x": [1]} for i in range(2000)]), 0
 
     def closed():

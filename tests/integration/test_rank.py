@@ -182,7 +182,8 @@ def test_stream_of_contexts_with_candidates(daemon):
     from conftest import pack, unpack, wait_for
 
     assert contexts.poll(60000) and contexts.recv()
-    wait_for(lambda: one.client().status()["streams"]["subscribers"], "the subscription")
+    client = one.client()
+    wait_for(lambda: client.status()["streams"]["subscribers"], "the subscription")
     contexts.send_multipart([b"ctx.m", pack([{"id": 1, "x": X, "c": C}, {"id": 2, "x": X}, {"id": 3, "x": X, "c": C}])])
     assert actions.poll(60000)
     topic, body = actions.recv_multipart()

@@ -152,6 +152,7 @@ def test_refit_without_new_feedback_starts_nothing(daemon):
     client.ok("refit", "m")
     ended(client)
     assert client.ok("refit", "m", {"seq": 7}) == {"state": "nothing", "seq": 7}
+    one.logged("event=refit_ended")
     assert one.log().count("event=refit_started") == 1
     teach(client, 1, "more")
     assert client.ok("refit", "m") == {"state": "queued"}
@@ -264,13 +265,15 @@ def test_worker_that_crashes_by_itself_is_told(daemon):
 
 
 def test_worker_that_hangs_is_ended_at_its_time_limit(daemon):
-    one = daemon(refit_model(refit={"time_limit": "1s"}), env={TRAP: "HANG@loading"})
+    one = daemon(refit_model(refit={"time_limit": "1s"}), env={TRAP: "HANG@starting"})
     client = one.client()
     teach(client, 1000)
     client.ok("refit", "m")
-    pid = wait_for(lambda: refit_of(client).get("pid"), "a worker")
     refit = ended(client)
-    assert refit["last"] == "timeout" and "loading" in refit["last_reason"] and gone(pid)
+    one.logged("event=refit_ended")
+    pid = int(re.search(r"event=refit_started .* pid=(\d+)", one.log())[1])
+    # Before it said anything it is at its start: on a busy machine that takes longer than the limit.
+    assert refit["last"] == "timeout" and refit["last_reason"].split(", at: ")[1] in ("starting", "start") and gone(pid)
 
 
 @lacks_memory
@@ -484,7 +487,7 @@ def make_challengers(client, count, events=1000):
 
 
 def test_challengers_beyond_keep_go_with_the_records_that_need_them(daemon):
-    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1})
+    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"every": "1h", "keep": 1})
                  + section("journal", {"segment": "64KiB", "keep": "64KiB"}))
     client = one.client()
     make_challengers(client, 3)
@@ -598,7 +601,7 @@ def test_journal_that_is_never_synced_is_synced_for_a_refit(daemon):
 def test_segments_of_the_window_are_not_removed_by_age(daemon):
     journal = section("journal", {"segment": "64KiB", "keep_age": "1s"})
     for refit, kept in (({"window": 1000000}, True), ({"enabled": False}, False)):
-        one = daemon(refit_model(refit=refit) + journal + section("checkpoint", {"keep": 1}))
+        one = daemon(refit_model(refit=refit) + journal + section("checkpoint", {"every": "1h", "keep": 1}))
         client = one.client()
         first = one.state / "journal" / "00000000000000000001.journal"
         teach(client, 3000)

@@ -6,7 +6,7 @@ from pathlib import Path
 from conftest import grow, model, wait_for
 from test_failover import LED
 from test_models_live import SHAPE, change, names
-from test_replica import begin, follows, instance, sections
+from test_replica import begin, follows, instance, sections, state_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = model(seed=1, policy="epsilon", epsilon=0.1)
@@ -88,7 +88,7 @@ def test_follower_begins_with_a_checkpoint_and_its_live_changes(daemon):
     wait_for(lambda: client.ok("checkpoint") and not (leader.state / "journal" / f"{1:020}.journal").exists(),
              "the first segment to go")
     follower = begin(instance(daemon, "b", of=[leader], models=MODELS, compare=20))
-    assert "from=checkpoint" in follower.log()
+    follower.logged("from=checkpoint")
     check(leader, follower)
     grow(client, "new", 40, prefix="on")
     check(leader, follower)
@@ -101,7 +101,7 @@ def test_new_leader_has_the_live_changes(daemon):
         one.write_config(text + MODELS)
         one.start()
     a.client().ok("lead")
-    wait_for(lambda: a.client().status()["replica"]["followers"], "a follower")
+    wait_for(lambda: state_of(a)["followers"], "a follower")
     change_all(a.client())
     check(a, b)
     a.client().ok("follow")
@@ -111,7 +111,7 @@ def test_new_leader_has_the_live_changes(daemon):
     change(client, "new", "set", {"epsilon": 0.4})
     grow(client, "new", 30, prefix="later")
     a.start()
-    wait_for(lambda: a.client().status()["replica"]["state"] == "following", "it to follow")
+    wait_for(lambda: state_of(a)["state"] == "following", "it to follow")
     check(b, a)
 
 

@@ -31,7 +31,7 @@ def test_start_from_saved_model_serves_what_it_learned(daemon, saved):
     d = daemon(shop(saved))
     before = d.client().model("shop")
     assert before["rev"] == before["learned"] == before["decisions"] == 500 and before["pending"] == 0
-    assert "event=started_from model=shop" in d.log()
+    d.logged("event=started_from model=shop")
     plain = daemon(shop(saved).replace(f'start_from = "{saved}"', "")).client()
     assert plain.model("shop")["rev"] == 0
     explained = d.client().ok("explain", "shop", {"x": X})

@@ -1,5 +1,6 @@
 """The program coppice: simulate (in process and live), ctl, inspect, bench and the demo."""
 
+import contextlib
 import json
 import os
 import pty
@@ -290,10 +291,13 @@ def on_terminal(*args):
     ours, theirs = pty.openpty()
     command = [program("COPPICE"), *map(str, args)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=DEADLINE, check=True)
-    shown = os.read(ours, 65536).decode()
     os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # at the end, which is no end of file
+        while some := os.read(ours, 65536):
+            shown += some
     os.close(ours)
-    return done.stdout, shown
+    return done.stdout, shown.decode()
 
 
 def test_simulate_on_a_terminal_first_says_what_the_rows_are():

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import zmq
 from conftest import DEADLINE, model, program, unpack, wait_for
 from test_slow_peers import LIGHT, QUEUE
 from test_streams import X, Streams, receive
@@ -85,11 +86,14 @@ def test_daemon_restarted_between_publishers_and_subscriber_learns_what_was_answ
             streams.publish({"id": i, "x": X})
         sent += count
 
+    left = streams.contexts.get_monitor_socket(zmq.EVENT_DISCONNECTED)
     publish(100)
     heard = ids_of(actions, 100)
     actions.close()
     wait_for(lambda: streams.client.status()["streams"]["subscribers"] == 0, "the subscription to end")
     streams.daemon.stop()
+    assert left.poll(60000), "the publisher did not see the end of its connection"  # what it still gives to that is lost
+    streams.contexts.disable_monitor()
     publish(300)  # into the publisher's own queue
     streams.daemon.start()
     publish(100)

@@ -1,7 +1,7 @@
 """Reward windows and reward rules: what ends them, what is learned then, what is remembered."""
 
 import pytest
-from conftest import model, wait_for
+from conftest import end_windows, model, wait_for
 
 X = [0.25, 1.0, 3.5]
 
@@ -43,7 +43,7 @@ def test_answered_in_time_is_not_defaulted(daemon):
 
 
 def test_reward_rule_first_learns_the_first_at_window_end(daemon):
-    one = daemon(model(reward_window="2s", reward="first", default_loss=1))
+    one = daemon(model(reward_window="1h", reward="first", default_loss=1))
     client = one.client()
     for id in ("answered", "silent"):
         client.decide("m", id, X)
@@ -52,35 +52,36 @@ def test_reward_rule_first_learns_the_first_at_window_end(daemon):
     one.restart()  # and it is not forgotten
     client = one.client()
     assert client.feedback("m", "answered", 0.5) == "duplicate"
-    no_pending(client)
+    end_windows(one, client)
     state = client.model()
     assert (state["learned"], state["defaulted"], state["loss_sum"]) == (2, 1, 1.25)
 
 
 def test_earliest_is_learned_at_window_end_where_silence_is_usual(daemon):
-    one = daemon(model(reward_window="1s", default_loss=1))
+    one = daemon(model(reward_window="1h", default_loss=1))
     client = one.client()
     client.decide("m", "before", X)
     assert client.feedback("m", "before", 0.25) == "applied"
     for i in range(100):
         client.decide("m", i, X)
-    no_pending(client)
+    end_windows(one, client)
     client.decide("m", "after", X)
     assert [client.feedback("m", "after", loss) for loss in (0.5, 0)] == ["recorded", "duplicate"]
     one.restart()  # and it is not forgotten
     client = one.client()
-    no_pending(client)
+    end_windows(one, client)
     state = client.model()
     assert (state["learned"], state["defaulted"], state["loss_sum"]) == (102, 100, 100.75)
 
 
 @pytest.mark.parametrize("reward, expected", [("last", 0.25), ("sum", 0.75)])
 def test_reward_rule_learns_at_window_end(daemon, reward, expected):
-    client = daemon(model(reward_window="2s", reward=reward)).client()
+    one = daemon(model(reward_window="1h", reward=reward))
+    client = one.client()
     client.decide("m", "several", X)
     assert [client.feedback("m", "several", loss) for loss in (0.5, 0.0, 0.25)] == ["recorded"] * 3
     assert client.model()["rev"] == 0
-    no_pending(client)
+    end_windows(one, client)
     assert client.feedback("m", "several", 1) == "duplicate"
     state = client.model()
     assert (state["learned"], state["rev"], state["dropped"]) == (1, 1, 0)
@@ -88,19 +89,21 @@ def test_reward_rule_learns_at_window_end(daemon, reward, expected):
 
 
 def test_reward_rule_sum_is_of_losses_as_sent(daemon):
-    client = daemon(model(reward_window="2s", reward="sum", loss_range=(-1, 3))).client()
+    one = daemon(model(reward_window="1h", reward="sum", loss_range=(-1, 3)))
+    client = one.client()
     client.decide("m", "several", X)
     assert [client.feedback("m", "several", loss) for loss in (-0.5, 2, 1)] == ["recorded"] * 3
-    no_pending(client)
+    end_windows(one, client)
     assert client.model()["loss_sum"] == pytest.approx(2.5)
 
 
 def test_reward_rule_sum_beyond_range_is_bounded(daemon):
-    client = daemon(model(reward_window="300ms", reward="sum")).client()
+    one = daemon(model(reward_window="1h", reward="sum"))
+    client = one.client()
     client.decide("m", "much", X)
     for _ in range(5):
         assert client.feedback("m", "much", 0.5) in ("recorded", "duplicate")
-    no_pending(client)
+    end_windows(one, client)
     assert client.model()["loss_sum"] <= 1
 
 
@@ -115,14 +118,15 @@ def test_pending_max_evicts_the_oldest_and_counts(daemon):
 
 
 def test_deferred_decision_waits_for_activate(daemon):
-    client = daemon(model(reward_window="1s", default_loss=1)).client()
+    one = daemon(model(reward_window="1h", default_loss=1))
+    client = one.client()
     for id in ("shown", "hidden", "answered"):
         client.decide("m", id, [1, 2, 3], defer=True)
     assert client.ok("activate", "m", {"id": "shown"})["result"] == "applied"
     assert client.ok("activate", "m", {"id": "shown"})["result"] == "duplicate"
     assert client.ok("activate", "m", {"id": "nobody"})["result"] == "unknown"
     assert client.feedback("m", "answered", 0.5) == "applied"
-    no_pending(client)
+    end_windows(one, client)
     state = client.model()
     assert (state["defaulted"], state["dropped"], state["learned"]) == (1, 1, 2)
     assert client.ok("activate", "m", {"id": "hidden"})["result"] == "late"
