@@ -2,6 +2,7 @@
 #include "daemon/durable/forget_report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void cop_forget_report_fill(cop_forget_report *report, const cop_forget_plan *plan)
 {
@@ -10,6 +11,12 @@ void cop_forget_report_fill(cop_forget_report *report, const cop_forget_plan *pl
 	report->models = count;
 	for (size_t i = 0; i < count && i < COP_FORGET_REPORT_MODELS; i++)
 		report->of[i] = models[i];
+}
+
+void cop_forget_report_again(cop_forget_report *report, const char *stored)
+{
+	for (size_t i = 0; i < report->models && i < COP_FORGET_REPORT_MODELS; i++)
+		report->again[i] |= strcmp(report->of[i].name, stored) == 0;
 }
 
 void cop_forget_report_tell(const cop_forget_report *r, cop_log *log)
@@ -31,6 +38,7 @@ void cop_forget_report_tell(const cop_forget_report *r, cop_log *log)
 	if (r->parked > 0)
 		cop_log_line(log, COP_LOG_WARNING, "forget_parked",
 		        "models=%" PRIu64
-		        " reason=\"not served, so what they learned of theirs stays part of their sums\"",
+		        " reason=\"not served, and not learned again, so what they learned of theirs stays part of "
+		        "their sums\"",
 		        r->parked);
 }

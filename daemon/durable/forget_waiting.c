@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "daemon/models/model_parked.h"
 #include "daemon/models/unheard_forget.h"
 #include "online/model_record.h"
 
@@ -48,38 +47,6 @@ cop_err cop_forget_waiting_end(cop_forgetting *f)
 		err = drop_contexts(f, f->durable->models.items[i]);
 		if (err == COP_OK)
 			err = end_waiting(f, f->durable->models.items[i]);
-	}
-	return err;
-}
-
-/* The same of a model that is not served. */
-static cop_err end_parked(cop_forgetting *f, cop_parked *parked)
-{
-	size_t count = 0, ended = 0;
-	cop_event_id *ids = NULL;
-	const bool is_of = cop_forget_work_is_of(&f->work, parked->stored);
-	cop_err err = cop_forget_ids(f->work.plan, parked->stored, &ids, &count);
-	if (err == COP_OK && (is_of || count > 0))
-		err = cop_model_parked_forget(parked, ids, count, is_of, f->durable->time, &ended);
-	cop_mem_free(ids);
-	f->report.waiting += ended;
-	f->report.parked += is_of || ended > 0;
-	if (ended > 0 && f->work.by_id) /* it may have waited since before the journal's first record */
-		f->work.clean = 0;
-	return err;
-}
-
-cop_err cop_forget_waiting_end_parked(cop_forgetting *f, cop_diag *diag)
-{
-	cop_model_table *models = &f->durable->models;
-	cop_err err = COP_OK;
-	for (size_t i = 0; i < models->parked_count && err == COP_OK; i++) {
-		if (models->parked[i].refit)
-			continue;
-		err = end_parked(f, &models->parked[i]);
-		if (err != COP_OK)
-			cop_diag_message(
-			        diag, "model %s, which is not served: %s", models->parked[i].stored, cop_err_text(err));
 	}
 	return err;
 }

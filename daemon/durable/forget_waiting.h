@@ -7,7 +7,5 @@
 
 /* In all models that are served, when all that is theirs is known; the report has how many. COP_ENOMEM. */
 COP_CHECK cop_err cop_forget_waiting_end(cop_forgetting *f);
-/* In those that are not. Errors of cop_model_parked_forget, with *diag. */
-COP_CHECK cop_err cop_forget_waiting_end_parked(cop_forgetting *f, cop_diag *diag);
 
 #endif

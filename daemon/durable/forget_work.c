@@ -108,14 +108,25 @@ static bool is_theirs(const cop_forget_work *work, const cop_journal_record *rec
 	return cop_forget_work_is_of(work, stored);
 }
 
-/* Whether a model of theirs is no longer what records lead to. */
+/* Whether a model of theirs that is served is no longer what records lead to. One that is parked is not learned again
+ * then, and is nothing to the others. */
 static bool parts(cop_forget_work *work, const cop_journal_record *record)
 {
-	for (size_t i = 0; i < work->models.count; i++)
-		if (cop_forget_work_is_of(work, work->models.items[i]->stored) &&
-		        cop_recovery_parts(work->models.items[i], record, record->sequence == work->from))
-			return true;
-	return false;
+	bool any = false;
+	size_t kept = 0;
+	for (size_t i = 0; i < work->models.count; i++) {
+		cop_model_slot *slot = work->models.items[i];
+		bool is = cop_forget_work_is_of(work, slot->stored) &&
+		          cop_recovery_parts(slot, record, record->sequence == work->from);
+		bool parked = slot->config >= work->config->models + work->served;
+		any |= is && !parked;
+		if (is && parked)
+			cop_model_slot_close(slot);
+		else
+			work->models.items[kept++] = slot;
+	}
+	work->models.count = kept;
+	return any;
 }
 
 cop_err cop_forget_work_apply(cop_forget_work *work, const cop_journal_record *record)
@@ -249,10 +260,11 @@ static void learn(void *context)
 	work->err = learn_all(work);
 }
 
-cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config)
+cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config, size_t served)
 {
 	cop_forget_work_drop_models(work);
 	work->config = config;
+	work->served = served;
 	work->lack = NULL;
 	work->recovery = (cop_recovery){ .state_dir = work->state_dir, .folder = work->folder };
 	return begin(work, learn);

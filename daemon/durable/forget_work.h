@@ -25,6 +25,7 @@ typedef struct cop_forget_work {
 	uint64_t up_to;
 	/* learn */
 	cop_config *config;       /* owned; the models' slots point into it */
+	size_t served;            /* models of it that are served; those behind them are parked (forget_parked.h) */
 	cop_model_table models;   /* made from it */
 	cop_recovery recovery;    /* by which records are applied to them */
 	uint64_t first;           /* record concerned */
@@ -56,8 +57,8 @@ void cop_forget_work_drop_models(cop_forget_work *work);
 
 /* Each begins a step; COP_EIO: no thread. */
 COP_CHECK cop_err cop_forget_work_scan(cop_forget_work *work, uint64_t up_to);
-/* config: taken over. */
-COP_CHECK cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config);
+/* config: taken over; of its models the first `served` are served. */
+COP_CHECK cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config, size_t served);
 COP_CHECK cop_err cop_forget_work_erase(cop_forget_work *work);
 /* Waits for the step's end; its result, with the reason in work->why. COP_EEND: it was to end. Of learn, COP_ESHAPE:
  * the configuration changed meanwhile. Else errors of cop_forget_scan, cop_recovery_apply, cop_forget_erase. */

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
+#include "daemon/durable/forget_parked.h"
 #include "daemon/durable/forget_waiting.h"
 #include "daemon/durable/healing.h"
 #include "daemon/durable/promotion.h"
@@ -252,8 +253,13 @@ static void learn(cop_forgetting *f)
 	cop_err err = f->hooks.copy_config(f->hooks.context, &config, &why);
 	f->state = COP_FORGETTING_LEARN;
 	f->work.renewed = cop_journaler_next(f->durable->journal);
+	const size_t served = err == COP_OK ? config->model_count : 0;
 	if (err == COP_OK)
-		err = cop_forget_work_learn(&f->work, config);
+		err = cop_forget_parked_add(&f->work, &f->durable->models, config);
+	if (err == COP_OK)
+		err = cop_forget_work_learn(&f->work, config, served);
+	else
+		cop_config_free(config);
 	if (err != COP_OK)
 		fail_of(f, err, &why);
 }
@@ -326,6 +332,7 @@ static cop_err exchange(cop_forgetting *f, cop_model_slot *was, cop_diag *why)
 	cop_model_slot_reconfigure(slot, was->config, NULL);
 	cop_model_slot_replace(slot, was);
 	f->hooks.moved(f->hooks.context, was, slot);
+	cop_forget_report_again(&f->report, slot->stored);
 	cop_log_line(f->durable->log, COP_LOG_NOTICE, "model_relearned",
 	        "model=%s from=%" PRIu64 " decisions=%" PRIu64 " were=%" PRIu64, slot->name, f->work.from,
 	        cop_model_get_counters(slot->model)->decisions, cop_model_get_counters(was->model)->decisions);
@@ -340,7 +347,6 @@ static void take_places(cop_forgetting *f)
 	for (size_t i = 0; i < f->durable->models.count && err == COP_OK; i++)
 		if (cop_forget_work_is_of(&f->work, f->durable->models.items[i]->stored))
 			err = exchange(f, f->durable->models.items[i], &why);
-	cop_forget_work_drop_models(&f->work);
 	if (err != COP_OK) {
 		fail_of(f, err, &why);
 		return;
@@ -350,6 +356,7 @@ static void take_places(cop_forgetting *f)
 	f->report.relearned = true;
 	f->report.why = NULL;
 	save(f);
+	cop_forget_work_drop_models(&f->work);
 }
 
 static void catch_up(cop_forgetting *f)
@@ -383,7 +390,7 @@ static void save(cop_forgetting *f)
 {
 	const cop_durability *durable = f->durable;
 	cop_diag why = { 0 };
-	cop_err err = cop_forget_waiting_end_parked(f, &why);
+	cop_err err = cop_forget_parked_end(f, &why);
 	if (err != COP_OK) {
 		fail_of(f, err, &why);
 		return;

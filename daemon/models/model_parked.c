@@ -2,6 +2,7 @@
  * cop_model_slot_save has it. */
 #include "daemon/models/model_parked.h"
 
+#include "daemon/models/model_table_private.h"
 #include "online/model_names.h"
 #include "store/section_file.h"
 
@@ -25,19 +26,32 @@ static void put(const cop_parked *parked, const cop_model *model, const cop_feat
 	cop_section_file_end(out, file);
 }
 
-cop_err cop_model_parked_forget(
-        cop_parked *parked, const cop_event_id *ids, size_t count, bool anyway, double now, size_t *ended)
+/* Behind the name. */
+static cop_cursor cursor_of(const cop_parked *parked)
 {
 	char stored[COP_CONFIG_NAME_MAX + 1];
 	cop_cursor cursor;
+	cop_cursor_init(&cursor, parked->section.data, parked->section.length);
+	cop_cursor_text(&cursor, stored, sizeof stored);
+	return cursor;
+}
+
+static const uint8_t *file_of(const cop_parked *parked, size_t *length)
+{
+	cop_cursor cursor = cursor_of(parked);
+	*length = cop_cursor_left(&cursor);
+	return cop_cursor_take(&cursor, *length);
+}
+
+cop_err cop_model_parked_forget(
+        cop_parked *parked, const cop_event_id *ids, size_t count, bool anyway, double now, size_t *ended)
+{
+	size_t length;
+	const uint8_t *data = file_of(parked, &length);
 	cop_model *model = NULL;
 	cop_feature_space *columns = NULL;
 	cop_bytes section;
 	*ended = 0;
-	cop_cursor_init(&cursor, parked->section.data, parked->section.length);
-	cop_cursor_text(&cursor, stored, sizeof stored);
-	const size_t length = cop_cursor_left(&cursor);
-	const uint8_t *data = cop_cursor_take(&cursor, length);
 	cop_err err = cop_model_open(data, length, &model, NULL);
 	if (err == COP_OK)
 		err = load_columns(data, length, &columns);
@@ -56,5 +70,57 @@ cop_err cop_model_parked_forget(
 	}
 	cop_feature_space_free(columns);
 	cop_model_free(model);
+	return err;
+}
+
+cop_err cop_model_parked_peek(const cop_parked *parked, cop_model_settings *settings)
+{
+	size_t length;
+	const uint8_t *data = file_of(parked, &length);
+	return cop_model_peek(data, length, settings, NULL);
+}
+
+/* What is not of its events stays. */
+static cop_err follow_refits(const cop_parked *parked, cop_refit_state *state)
+{
+	cop_refit_state was;
+	cop_cursor cursor = cursor_of(parked);
+	cop_refit_state_init(&was);
+	cop_err err = cop_refit_state_load(&was, &cursor);
+	if (err == COP_OK)
+		cop_refit_state_replace(state, &was);
+	cop_refit_state_fini(&was);
+	return err;
+}
+
+static void take(cop_parked *parked, cop_bytes *section)
+{
+	cop_bytes_fini(&parked->section);
+	parked->section = *section;
+	cop_bytes_init(section);
+}
+
+cop_err cop_model_parked_renew(cop_model_table *set, cop_parked *parked, cop_model_slot *slot)
+{
+	const cop_parked *found = cop_model_table_find_parked(set, parked->stored, true);
+	cop_parked *refits = found == NULL ? NULL : &set->parked[found - set->parked];
+	cop_bytes model, state;
+	cop_bytes_init(&model);
+	cop_bytes_init(&state);
+	cop_model_slot_adjust(slot, slot->config);
+	cop_model_table_put_model(slot, &model);
+	cop_err err = model.err;
+	if (err == COP_OK && refits != NULL)
+		err = follow_refits(refits, &slot->refit);
+	if (err == COP_OK && refits != NULL) {
+		cop_model_table_put_refits(slot, &state);
+		err = state.err;
+	}
+	if (err == COP_OK)
+		take(parked, &model);
+	if (err == COP_OK && refits != NULL)
+		take(refits, &state);
+	cop_bytes_fini(&model);
+	cop_bytes_fini(&state);
 	return err;
 }

@@ -10,4 +10,10 @@
 COP_CHECK cop_err cop_model_parked_forget(
         cop_parked *parked, const cop_event_id *ids, size_t count, bool anyway, double now, size_t *ended);
 
+/* The settings that it was saved with. Errors of cop_model_peek. */
+COP_CHECK cop_err cop_model_parked_peek(const cop_parked *parked, cop_model_settings *settings);
+/* The slot's model, under the settings of the slot's configuration, becomes what is parked of the table's model, and so
+ * do its refits. COP_ENOMEM, and errors of cop_refit_state_load: it is as before. */
+COP_CHECK cop_err cop_model_parked_renew(cop_model_table *set, cop_parked *parked, cop_model_slot *slot);
+
 #endif

@@ -16,6 +16,7 @@ static void put_report(const cop_forget_report *r, bool group, cop_bytes *out)
 		cop_wire_put_key_unsigned(out, "feedback", r->of[i].feedback);
 		cop_wire_put_key_double(out, "first", r->of[i].first_time);
 		cop_wire_put_key_double(out, "last", r->of[i].last_time);
+		cop_wire_put_key_bool(out, "relearned", r->again[i]);
 		cop_wire_put_map_close(out, model);
 	}
 	cop_wire_put_key_unsigned(out, "records", r->records);

@@ -467,19 +467,117 @@ def test_model_that_is_not_served_keeps_nothing_that_can_be_read(daemon, by_id):
     assert traces(one.state, [b"tom", SECRET])
     if by_id:
         done = forget(one, "--id", "d-tom-8")
-        assert (done["parked"], done["waiting"]) == (1, 1) and traces(one.state, [b"d-tom-8"]) == []
+        assert (done["parked"], done["waiting"], done["relearned"]) == (0, 1, True)
+        assert traces(one.state, [b"d-tom-8"]) == []
         return
     done = forget(one, "tom")
-    assert (done["parked"], done["waiting"]) == (2, 6) and one.logged("forget_parked")
+    assert (done["parked"], done["waiting"], done["relearned"]) == (0, 6, True)
+    assert {m["name"]: m["relearned"] for m in done["models"]} == dict.fromkeys("mds", True)
+    assert "event=forget_parked" not in one.log() and "event=model_relearned model=d" in one.log()
     assert traces(one.state, [b"tom", SECRET]) == []
     one.write_config(ENSEMBLE + DGT + SPARSE + DISK)
     client.ok("reload")
     for n in "ds":
-        assert client.model(n)["pending"] == pending[n] - 2 and client.model(n)["decisions"] == 40
-        assert client.feedback(n, f"{n}-tom-8", 0.5) == "late" and client.feedback(n, f"{n}-p4-4", 0.5) == "applied"
+        assert client.model(n)["pending"] == pending[n] - 2 and client.model(n)["decisions"] == 40 - 8
+        assert client.feedback(n, f"{n}-tom-8", 0.5) == "unknown" and client.feedback(n, f"{n}-p4-4", 0.5) == "applied"
     one.kill()
     one.start()
     assert one.client().feedback("d", "d-p5-12", 0.5) == "applied"
+
+
+def as_if_never(one, before, daemon):
+    """The models of a daemon that recovers what `before` holds without tom, and what was recorded since."""
+    last = max(sequence for sequence, _, _ in records(before / "journal"))
+    kept = without(before / "journal", {"tom"}, last + 1)
+    kept += [(kind, body) for sequence, kind, body in records(one.state / "journal") if sequence > last and kind != 8]
+    other = daemon(ENSEMBLE + DGT.replace("arms = 3", "arms = 5") + SPARSE + KEEP_MANY, start=False)
+    other.state.mkdir()
+    journal_bytes.segment(other.state / "journal", 1, kept, model_set=model_set(before / "journal"))
+    other.start()
+    other.stop()
+    return models(other.state)
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_model_that_is_not_served_is_as_if_the_unit_had_never_been(daemon, tmp_path, checkpoint):
+    """Two models are removed, one of them had been before, and been given arms. They come back as those of a journal in
+    which its records never were; what follows is the same, too."""
+    one = daemon(ENSEMBLE + DGT + SPARSE + KEEP_MANY)
+    client = one.client()
+    live(client, 0, 40, "mds", tom=0)
+    if checkpoint:
+        client.ok("checkpoint")
+    live(client, 40, 50, "mds", tom=0)
+    client.ok("model", "d", {"do": "set", "options": {"arms": 5}})
+    live(client, 50, 70, "mds")
+    client.ok("model", "d", {"do": "remove"})
+    live(client, 70, 80, "ms")
+    client.ok("model", "d", {"do": "add", "options": {"arms": 5}})
+    live(client, 80, 120, "mds")
+    for name in "ds":
+        client.ok("model", name, {"do": "remove"})
+    live(client, 120, 140, "m")
+    before = tmp_path / "before"
+    shutil.copytree(one.state, before)
+    done = forget(one, "tom")
+    assert done["relearned"] and done["parked"] == 0 and (done["from"] > 1) == checkpoint
+    assert traces(one.state, [b"tom", SECRET]) == []
+    one.kill()
+    one.start()
+    assert sorted(one.client().status()["parked"]) == ["d", "s"]
+    one.stop()
+    assert models(one.state) == as_if_never(one, before, daemon)
+    one.start()
+    for n in "ds":
+        one.client().ok("model", n, {"do": "add", "options": {"arms": 5} if n == "d" else {}})
+    live(one.client(), 200, 240, "mds", tom=0)
+    one.stop()
+    assert models(one.state) == as_if_never(one, before, daemon)
+
+
+def test_model_that_is_not_served_and_is_not_what_records_lead_to(daemon):
+    """It keeps what it learned, as one that is served would; the others are learned again all the same."""
+    one = daemon(ENSEMBLE + DGT + DISK)
+    live(one.client(), 0, 40, "md")
+    one.stop()
+    one.start("--reset", "d")
+    client = one.client()
+    live(client, 40, 80, "md")
+    client.ok("model", "d", {"do": "remove"})
+    done = forget(one, "tom")
+    assert (done["parked"], done["relearned"]) == (1, True) and one.logged("forget_parked")
+    assert {m["name"]: m["relearned"] for m in done["models"]} == {"m": True, "d": False}
+    assert traces(one.state, [b"tom", SECRET]) == []
+    client.ok("model", "d", {"do": "add"})
+    assert client.model("d")["decisions"] == 40
+
+
+def test_only_models_that_are_not_served_had_something(daemon):
+    one = daemon(ENSEMBLE + DGT + DISK)
+    client = one.client()
+    live(client, 0, 40, "d")
+    live(client, 40, 60, "m", tom=0)
+    client.ok("model", "d", {"do": "remove"})
+    done = forget(one, "tom")
+    assert (done["parked"], done["relearned"], [m["name"] for m in done["models"]]) == (0, True, ["d"])
+    client.ok("model", "d", {"do": "add"})
+    assert (client.model("d")["decisions"], client.model("m")["decisions"]) == (32, 20)
+
+
+def test_nothing_is_learned_again_of_a_model_that_is_not_served_without_its_journal(daemon):
+    """No state from before the unit's first record is kept: what they learned stays, and is reported."""
+    one = daemon(ENSEMBLE + DGT + KEEP_ONE)
+    live(one.client(), 0, 40, "md", tom=0)
+    one.restart()  # a segment of its own
+    client = one.client()
+    live(client, 40, 80, "md")
+    client.ok("model", "d", {"do": "remove"})
+    client.ok("checkpoint")
+    min((one.state / "journal").glob("*.journal")).unlink()
+    done = forget(one, "tom")
+    assert (done["parked"], done["relearned"], done["why"]) == (1, False, "start") and one.logged("forget_parked")
+    assert {m["name"]: m["relearned"] for m in done["models"]} == {"m": False, "d": False}
+    assert traces(one.state, [b"tom", SECRET]) == []
 
 
 def test_order_that_cannot_be_read_holds_up_the_others(daemon):

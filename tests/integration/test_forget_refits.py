@@ -4,7 +4,7 @@ import shutil
 
 import journal_bytes
 import pytest
-from conftest import section, wait_for
+from conftest import model, section, wait_for
 from test_forget import forget, model_set, models, newest, records, without
 from test_refit import best, challengers, context, ended, refit_model, teach
 
@@ -162,3 +162,28 @@ def test_refit_under_way_ends_and_nothing_takes_over_meanwhile(daemon):
     assert forget(one, "tom")["relearned"]
     assert one.logged("refit_stopped") and client.model()["refit"]["state"] == "waiting"
     assert newest(one.state) and challengers(one) == []
+
+
+def test_refit_of_a_model_that_is_not_served_is_taken_out(daemon):
+    """It comes back as the model that served before, and numbers go on."""
+    one = daemon(refit_model() + model("d", learner="dgt") + DISK)
+    client = one.client()
+    teach(client, 600)
+    visit(client)
+    teach(client, 200, "u")
+    refit(client)
+    client.ok("promote", "m")
+    teach(client, 100, "served")
+    assert role(client) == "serving" and challengers(one) == [1]
+    client.ok("model", "m", {"do": "remove"})
+    done = forget(one, "tom")
+    assert (done["relearned"], done["parked"], done["refits"], challengers(one)) == (True, 0, 1, [])
+    one.kill()
+    one.start()
+    client = one.client()
+    client.ok("model", "m", {"do": "add"})
+    assert role(client) in (None, "none") and client.model()["decisions"] == 900
+    teach(client, 200, "w")
+    refit(client)
+    assert challengers(one) == [2]  # no number is used twice
+    leads_to_the_same(one)

@@ -15,7 +15,9 @@
 #include "daemon/durable/journaler.h"
 #include "daemon/durable/recovery.h"
 #include "daemon/durable/state_lock.h"
+#include "daemon/models/model_parked.h"
 #include "daemon/models/model_set.h"
+#include "daemon/models/model_table_private.h"
 #include "daemon/models/refit_state.h"
 #include "daemon/serve/inlet.h"
 #include "daemon/serve/outflow.h"
@@ -699,6 +701,63 @@ static cop_err exchange_models(void *context, cop_diag *diag)
 	return err;
 }
 
+static cop_err park(cop_model_table *table, const cop_model_slot *slot)
+{
+	cop_parked *model = cop_model_table_add_parked(&table->parked, &table->parked_count, slot->stored, false);
+	if (model == NULL)
+		return COP_ENOMEM;
+	cop_model_table_put_model(slot, &model->section);
+	if (model->section.err != COP_OK)
+		return model->section.err;
+	cop_parked *refits = cop_model_table_add_parked(&table->parked, &table->parked_count, slot->stored, true);
+	if (refits == NULL)
+		return COP_ENOMEM;
+	cop_model_table_put_refits(slot, &refits->section);
+	return refits->section.err;
+}
+
+/* What is parked is as before, or model and refits are the slot's, whose numbers do not fall. */
+static cop_err renew_parked(void *context, cop_diag *diag)
+{
+	cop_model_table learned = { 0 }, table = { 0 };
+	cop_model_slot *slot = NULL;
+	cop_refit_state renewed;
+	cop_model_settings settings;
+	(void)context;
+	(void)diag;
+	cop_err err = cop_model_table_init(&learned, config, NULL);
+	if (err == COP_OK) {
+		slot = cop_model_table_find(&learned, "d", 1);
+		slot->refit.controller.number = 7;
+		err = park(&table, slot);
+	}
+	if (err == COP_OK)
+		err = cop_model_parked_peek(&table.parked[0], &settings);
+	if (err == COP_OK) {
+		const size_t was = table.parked[1].section.length;
+		assert_int_equal(settings.learner.arms, 2);
+		slot->refit.controller.number = 2;
+		err = cop_refit_state_need(&slot->refit, 9, 2);
+		if (err == COP_OK)
+			err = cop_model_parked_renew(&table, &table.parked[0], slot);
+		assert_int_equal(table.parked[1].section.length != was, err == COP_OK);
+	}
+	if (err == COP_OK) {
+		cop_cursor cursor;
+		cop_refit_state_init(&renewed);
+		cop_cursor_init(&cursor, table.parked[1].section.data + 5, table.parked[1].section.length - 5);
+		err = cop_refit_state_load(&renewed, &cursor);
+		if (err == COP_OK) {
+			assert_int_equal(renewed.controller.number, 7);
+			assert_int_equal(renewed.needs, 1);
+		}
+		cop_refit_state_fini(&renewed);
+	}
+	cop_model_table_fini(&table);
+	cop_model_table_fini(&learned);
+	return err;
+}
+
 static cop_test_attempt attempts[] = {
 	{ "live changes read", write_live_file, read_live, NULL, .allocations = 8 },
 	{ "live changes copied", write_live_file, copy_live, NULL, .silent = true, .allocations = 16 },
@@ -706,6 +765,7 @@ static cop_test_attempt attempts[] = {
 	        .tolerated = OPEN | SYNC | CLOSE | STAT, .allocations = 2, .failures = 2 },
 	{ "models that come and go", NULL, exchange_models, NULL, .silent = true, .spares_memory = true,
 	        .allocations = 60 },
+	{ "what is parked renewed", NULL, renew_parked, NULL, .silent = true, .allocations = 30 },
 	{ "configuration", NULL, parse, NULL, .silent = true, .allocations = 5 },
 	{ "model set", NULL, put_model_set, NULL, .silent = true, .allocations = 1 },
 	{ "models", NULL, serve, NULL, .allocations = 60 },
