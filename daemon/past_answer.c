@@ -29,13 +29,32 @@
 #define ROOM          (UINT64_C(256) << 20) /* bytes of memory beside the models */
 #define MOST          4096                  /* bytes of a question */
 
+/* Which names may not be those of then. */
+static void put_names(bool today, bool later, bool unknown, cop_bytes *out)
+{
+	if (!today && !later && !unknown)
+		return;
+	cop_wire_put_text(out, "names");
+	size_t map = cop_wire_put_map_open(out);
+	if (today)
+		cop_wire_put_key_bool(out, "today", true);
+	if (later)
+		cop_wire_put_key_bool(out, "later", true);
+	if (unknown)
+		cop_wire_put_key_bool(out, "unknown", true);
+	cop_wire_put_map_close(out, map);
+}
+
 static cop_err put_explanation(cop_past *past, cop_bytes *out)
 {
 	static const cop_wire_seq none;
-	cop_explain_body e = { .served = past->slot, .seq = &none };
+	cop_explain_past then = { .later = past->names.later };
+	cop_explain_body e = { .served = past->slot, .seq = &none, .past = &then };
 	cop_err err = cop_explain_body_of_waiting(&e, &past->id);
 	if (err == COP_OK) {
 		cop_explain_body_put_keys(&e, out);
+		put_names(
+		        cop_past_names_are_today(&past->names, past->slot->config), then.came_later, then.unknown, out);
 		err = out->err;
 	}
 	return err;
@@ -132,6 +151,7 @@ static cop_err put_decision(answer *a)
 	cop_err err = cop_past_open(&past, a->config, &question, &why);
 	if (err == COP_OK)
 		err = put_explanation(&past, &a->out);
+	const bool today = found->has_arm && cop_past_names_are_today(&past.names, a->model);
 	cop_past_close(&past);
 	if (err == COP_OK) {
 		cop_wire_put_key_double(&a->out, "t", found->time);
@@ -141,6 +161,7 @@ static cop_err put_decision(answer *a)
 		cop_past_body_put_found(a->model, found, &a->out);
 		cop_wire_put_key_text(&a->out, "state", "record");
 		cop_wire_put_key_text(&a->out, "why", why.message[0] != '\0' ? why.message : cop_err_text(err));
+		put_names(today, false, false, &a->out);
 		err = COP_OK;
 	}
 	return err;

@@ -325,7 +325,9 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	cop_notify_ready(server->durable.follows ? "following" : "serving");
 	for (unsigned turn = 0; !server->stop; turn++) {
 		advance_time(server);
+		cop_outbox_turn(&server->serving.outbox);
 		size_t handled = drain(server);
+		server->serving.counts.turns += handled > 0;
 		handled += turn_link(server);
 		if (handled == 0)
 			wait_for_work(server);

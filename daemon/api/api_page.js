@@ -399,7 +399,7 @@ function explanation(is) {
       is.prediction !== undefined && ["prediction", number(is.prediction)],
       is.t !== undefined && ["decided", clock(is.t)],
       ["outcome", outcome(is)],
-      ["explained", is.state === "record" ? "not any more: " + is.why : is.state === "decision" ? "as it was when the decision was made" : "by the model as it is now"],
+      ["explained", is.state === "record" ? "not any more: " + is.why : is.state === "decision" ? "as it was when the decision was made" + (is.names ? ", but for some names" : "") : "by the model as it is now"],
     ]),
   ];
   if ((is.feedback || []).length > 1) parts.push(table("Feedback that came", ["at", "loss", "result"],

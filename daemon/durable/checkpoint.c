@@ -177,6 +177,25 @@ cop_err cop_checkpoint_restore_before(
 	return err;
 }
 
+cop_err cop_checkpoint_read_after(const char *folder, uint64_t sequence, cop_bytes *body, cop_diag *diag)
+{
+	uint64_t *all = NULL;
+	size_t count = 0;
+	cop_checkpoint_mark mark;
+	cop_err err = cop_checkpoint_list(folder, COP_STATE_DIR_CHECKPOINT, &all, &count, diag);
+	bool found = false;
+	for (size_t i = count; i > 0 && err == COP_OK && !found; i--) {
+		if (!is_after(folder, all[i - 1], sequence))
+			continue;
+		err = read_file(folder, all[i - 1], body, &mark, diag);
+		found = err == COP_OK;
+		if (is_damage(err) || err == COP_ENOTFOUND)
+			err = COP_OK;
+	}
+	cop_mem_free(all);
+	return err == COP_OK && !found ? COP_ENOTFOUND : err;
+}
+
 static cop_err remove_file(const char *folder, uint64_t sequence, cop_diag *diag)
 {
 	char path[PATH_ROOM];

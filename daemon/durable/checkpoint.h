@@ -61,6 +61,10 @@ COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_t
 COP_CHECK cop_err cop_checkpoint_restore_before(
         const char *folder, uint64_t journal_next, cop_model_table *set, cop_checkpoint_mark *mark, cop_diag *diag);
 
+/* Into body the oldest file whose state is of after record `sequence`. COP_ENOTFOUND: there is none that can be read.
+ * Reads the folder alone: any thread. COP_EIO, COP_ENOMEM, with *diag. */
+COP_CHECK cop_err cop_checkpoint_read_after(const char *folder, uint64_t sequence, cop_bytes *body, cop_diag *diag);
+
 /* Removes the files older than the file `newest` whose state is of after record `first` (0: all older ones), and
  * damaged ones: how many. Reads the folder alone: any thread. COP_EIO, COP_ENOMEM, with *diag. */
 COP_CHECK cop_err cop_checkpoint_remove_since(

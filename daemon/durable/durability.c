@@ -10,6 +10,7 @@
 #include "daemon/durable/healing.h"
 #include "daemon/durable/promotion.h"
 #include "daemon/durable/recovery.h"
+#include "daemon/models/listed_names.h"
 #include "daemon/models/model_set.h"
 #include "store/state_dir.h"
 
@@ -35,25 +36,29 @@ void cop_durability_record_apart(cop_durability *durable, bool all, const char *
 		cop_journaler_set_models(durable->journal, durable->config);
 		return;
 	}
-	cop_bytes text, models, live;
+	cop_bytes text, models, live, listed;
+	cop_bytes_init(&listed);
 	cop_bytes_init(&text);
 	cop_bytes_init(&models);
 	cop_bytes_init(&live);
 	cop_config_print(durable->config, &text);
 	size_t left_out = cop_model_set_put(durable->config, &notes, &models);
+	cop_listed_names_put(&durable->models, &listed);
 	cop_wire_record record = {
 		.time = durable->time,
 		.text = (const char *)text.data,
 		.text_length = text.length,
 		.models = models.data,
 		.models_length = models.length,
+		.listed = listed.data,
+		.listed_length = listed.length,
 	};
 	if (durable->config->replica_given && durable->config->live.count > 0) { /* followers change theirs by it */
 		cop_live_put_text(&durable->config->live, &live);
 		record.live = (const char *)live.data;
 		record.live_length = live.length;
 	}
-	if (text.err == COP_OK && models.err == COP_OK && live.err == COP_OK)
+	if (text.err == COP_OK && models.err == COP_OK && live.err == COP_OK && listed.err == COP_OK)
 		(void)cop_journaler_put(durable->journal, COP_WIRE_RECORD_CONFIG, &record);
 	if (left_out > 0 && models.err == COP_OK)
 		cop_log_line(durable->log, COP_LOG_WARNING, "journal_models", "left_out=%zu", left_out);
@@ -61,6 +66,7 @@ void cop_durability_record_apart(cop_durability *durable, bool all, const char *
 	cop_bytes_fini(&text);
 	cop_bytes_fini(&models);
 	cop_bytes_fini(&live);
+	cop_bytes_fini(&listed);
 }
 
 void cop_durability_record_config(cop_durability *durable) { cop_durability_record_apart(durable, false, NULL); }

@@ -58,6 +58,8 @@ static cop_err apply(cop_past *past, const char *state_dir, const char *folder, 
 			cop_model_explain_applied(past->slot->model, true);
 		if (raw.type == COP_WIRE_RECORD_CONFIG || is_of(&raw, past->stored))
 			err = cop_recovery_apply(&recovery, &past->models, &raw);
+		if (err == COP_OK)
+			err = cop_past_names_hear_record(&past->names, &raw);
 		if (err != COP_OK) {
 			char why[sizeof recovery.why];
 			cop_diag_text(&recovery.why, why, sizeof why);
@@ -123,6 +125,8 @@ static cop_err find(
 	past->sequence = found.sequence;
 	past->time = found.time;
 	err = choose_config(past, config, &found, folder, diag);
+	if (err == COP_OK)
+		cop_past_names_begin(&past->names, past->config, past->stored);
 	for (size_t i = 0; err == COP_OK && i < past->config->model_count; i++)
 		if (past->config->models[i].set.explain_keep == 0)
 			past->config->models[i].set.explain_keep = 1;
@@ -142,12 +146,17 @@ cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_questio
 		err = cop_model_table_init(&past->models, past->config, diag);
 	if (err == COP_OK)
 		err = cop_checkpoint_restore_before(config->state_dir, past->sequence, &past->models, &mark, diag);
+	if (err == COP_OK)
+		err = cop_past_names_hear(&past->names, past->models.listed.data, past->models.listed.length);
 	find_slot(past);
 	if (err == COP_OK && !past->slot->restored && past->slot->config->start_from_path != NULL)
 		err = cop_model_table_start_from(&past->models, NULL, &started, diag);
 	if (err == COP_OK)
 		err = apply(past, config->state_dir, folder, mark.journal_next == 0 ? 1 : mark.journal_next, diag);
 	find_slot(past);
+	cop_past_names_end(&past->names);
+	if (err == COP_OK)
+		err = cop_past_names_find_later(&past->names, config->state_dir, past->sequence, diag);
 	cop_mem_free(folder);
 	return err;
 }
@@ -155,6 +164,7 @@ cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_questio
 void cop_past_close(cop_past *past)
 {
 	cop_model_table_fini(&past->models);
+	cop_past_names_fini(&past->names);
 	cop_past_find_free_config(past->then, past->models_then);
 }
 

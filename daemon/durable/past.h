@@ -5,7 +5,7 @@
 #ifndef COP_DAEMON_DURABLE_PAST_H
 #define COP_DAEMON_DURABLE_PAST_H
 
-#include "daemon/models/model_table.h"
+#include "daemon/durable/past_names.h"
 
 typedef struct cop_past_question {
 	const char *model; /* in whatever life, or NAME#LIFE (past_find.h) */
@@ -24,9 +24,10 @@ typedef struct cop_past {
 	cop_event_id id;      /* of the decision, */
 	uint64_t sequence;    /* its record, */
 	double time;          /* and its time, unix seconds */
+	cop_past_names names; /* what its arms and features were called */
 } cop_past;
 
-/* config: kept, set to keep explanations, and to the life that is asked for. COP_ENOTFOUND: no such model or decision,
+/* config: kept, set to keep explanations, to the life that is asked for, and to the names of then. COP_ENOTFOUND: no such model or decision,
  * or what the model was like then is no longer known. Else as cop_recovery_run; all with *diag. Finish with close, also
  * after an error. */
 COP_CHECK cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_question *question, cop_diag *diag);

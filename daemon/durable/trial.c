@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/durable/checkpoint.h"
+#include "daemon/models/model_parked.h"
 #include "daemon/models/model_table.h"
 
 #define PATH_ROOM 4096
@@ -95,17 +96,11 @@ static bool settings_of(cop_model_table *set, const char *stored, cop_model_sett
 {
 	const cop_model_slot *slot = cop_model_table_find_stored(set, stored, strlen(stored));
 	const cop_parked *parked = cop_model_table_find_parked(set, stored, false);
-	char saved[COP_CONFIG_NAME_MAX + 1];
-	cop_cursor cursor;
 	if (slot != NULL)
 		*settings = *cop_model_get_settings(slot->model);
 	if (slot != NULL || parked == NULL)
 		return slot != NULL;
-	cop_cursor_init(&cursor, parked->section.data, parked->section.length);
-	cop_cursor_text(&cursor, saved, sizeof saved);
-	size_t length = cop_cursor_left(&cursor);
-	return cursor.err == COP_OK &&
-	       cop_model_peek(cop_cursor_take(&cursor, length), length, settings, NULL) == COP_OK;
+	return cop_model_parked_peek(parked, settings) == COP_OK;
 }
 
 static cop_err refuse_model(const char *name, const char *why, cop_config_changes *changes)

@@ -39,7 +39,7 @@ static cop_cursor cursor_of(const cop_parked *parked)
 static const uint8_t *file_of(const cop_parked *parked, size_t *length)
 {
 	cop_cursor cursor = cursor_of(parked);
-	*length = cop_cursor_left(&cursor);
+	*length = cursor.err == COP_OK ? cop_cursor_left(&cursor) : 0;
 	return cop_cursor_take(&cursor, *length);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "daemon/models/listed_names.h"
 #include "daemon/models/model_table_private.h"
 #include "online/model_trained.h"
 #include "store/section_file.h"
@@ -17,6 +18,8 @@
 #define SECTION         COP_STATE_DIR_MODEL /* the name, then a model file */
 #define SECTION_VERSION 1
 #define REFIT_SECTION   "refit"
+#define LISTED_SECTION  "listed"
+#define LISTED_VERSION  1
 
 cop_err cop_model_table_init(cop_model_table *set, const cop_config *config, cop_diag *diag)
 {
@@ -50,6 +53,7 @@ void cop_model_table_fini(cop_model_table *set)
 		cop_model_slot_close(set->leaving[i].slot);
 	cop_mem_free(set->leaving);
 	cop_model_table_free_parked(set->parked, set->parked_count);
+	cop_bytes_fini(&set->listed);
 	cop_mem_free(set->items);
 	*set = (cop_model_table){ 0 };
 }
@@ -196,6 +200,9 @@ void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes)
 	for (size_t i = 0; i < set->leaving_count; i++)
 		save_refits(set->leaving[i].slot, set->leaving[i].refits, bytes);
 	save_parked(set, true, bytes);
+	size_t section = cop_section_file_begin_section(bytes, LISTED_SECTION, LISTED_VERSION);
+	cop_listed_names_put(set, bytes);
+	cop_section_file_end_section(bytes, section);
 }
 
 /* ---- models that leave ---- */
@@ -314,6 +321,11 @@ static cop_err load_any(
         cop_model_table *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
 {
 	bool refit = strcmp(section->name, REFIT_SECTION) == 0;
+	if (strcmp(section->name, LISTED_SECTION) == 0 && section->version <= LISTED_VERSION) {
+		cop_bytes_clear(&set->listed);
+		cop_bytes_put(&set->listed, section->data, section->length);
+		return set->listed.err;
+	}
 	if (!refit && strcmp(section->name, SECTION) != 0)
 		return COP_OK;
 	if (section->version > (refit ? COP_REFIT_STATE_VERSION : SECTION_VERSION)) {

@@ -32,6 +32,7 @@ typedef struct cop_model_table {
 	size_t parked_count;
 	cop_leaving *leaving; /* in the order of their places */
 	size_t leaving_count;
+	cop_bytes listed; /* of the checkpoint that was loaded: daemon/models/listed_names.h; empty: it has none */
 } cop_model_table;
 
 /* A fresh model for each of the configuration's (kept). COP_EINVAL or COP_ENOMEM with a message in *diag.
@@ -75,7 +76,7 @@ COP_CHECK cop_err cop_model_table_begin_anew(
 COP_CHECK cop_err cop_model_table_complete(cop_model_table *set, cop_diag *diag);
 
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
- * that have had to do with refits. */
+ * that have had to do with refits; in "listed" the names that files give in those that are served. */
 void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes);
 /* From a checkpoint's body. Models named in `reset` (NULL-terminated, NULL allowed) stay fresh.
  * COP_ESHAPE: a model no longer has the saved shape; *diag names it and both shapes. COP_EFORMAT, COP_EVERSION,

@@ -3,6 +3,11 @@
 #include "daemon/report/counter_tables.h"
 
 const cop_counter cop_counter_tables_requests[] = {
+	{ "turns", "coppice_loop_turns_total", "Turns of the serving loop in which messages were taken.",
+	        offsetof(cop_serving, counts.turns) },
+	{ "answer_turns", "coppice_answer_turns_total",
+	        "Turns that answers to decisions and feedback left behind the one in which those were taken.",
+	        offsetof(cop_serving, outbox.waited) },
 	{ "received", "coppice_requests_total", "Requests received.", offsetof(cop_serving, counts.requests) },
 	{ "errors", NULL, NULL, offsetof(cop_serving, counts.errors) }, /* the metric counts them by code */
 	{ "busy", NULL, NULL, offsetof(cop_serving, counts.codes[COP_WIRE_BUSY]) },

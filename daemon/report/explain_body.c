@@ -13,22 +13,36 @@
 #define NAME_ROOM    COP_PLACE_NAMES_ROOM
 #define PRODUCT_ROOM (2 * NAME_ROOM + 8)
 
+/* Of a hashed place. */
+static bool name_place(const cop_explain_body *body, size_t place, char *out, size_t size)
+{
+	if (cop_model_slot_place_name(body->served, place, out, size))
+		return true;
+	if (body->past == NULL)
+		return false;
+	bool found = cop_place_names_text(body->past->later, place, out, size) > 0;
+	body->past->came_later |= found;
+	body->past->unknown |= !found;
+	return found;
+}
+
 /* "x3" or its name; "c3" of a candidate or its name. */
 static void name_feature(const void *source, size_t index, bool candidate, char *out, size_t size)
 {
-	const cop_model_slot *served = source;
+	const cop_explain_body *body = source;
+	const cop_model_slot *served = body->served;
 	const char *name =
 	        candidate ? cop_model_slot_candidate_name(served, index) : cop_model_slot_feature_name(served, index);
 	if (name != NULL)
 		(void)snprintf(out, size, "%s", name);
-	else if (served->shape.features != 0 || !cop_model_slot_place_name(served, index, out, size))
+	else if (served->shape.features != 0 || !name_place(body, index, out, size))
 		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
 }
 
 static void put_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
 {
 	char name[PRODUCT_ROOM];
-	const cop_feature_names names = { name_feature, body->served, NAME_ROOM };
+	const cop_feature_names names = { name_feature, body, NAME_ROOM };
 	const cop_row *const rows[] = { &body->x, &body->candidate };
 	cop_feature_text(cop_model_learner(body->served->model), index, &names, rows, name, sizeof name);
 	cop_wire_put_key_text(out, "feature", name);

@@ -5,7 +5,14 @@
 
 #include "base/bytes.h"
 #include "daemon/models/model_table.h"
+#include "events/place_names.h"
 #include "wire/wire_keys.h"
+
+/* Of a decision of the past: names that were not kept then. */
+typedef struct cop_explain_past {
+	const cop_place_names *later; /* of a state behind it; NULL: there is none */
+	bool came_later, unknown;     /* out: names of places were found there, or nowhere */
+} cop_explain_past;
 
 typedef struct cop_explain_body {
 	const cop_model_slot *served;
@@ -18,7 +25,8 @@ typedef struct cop_explain_body {
 	double own_p;    /* as of cop_model_waiting */
 	const char *arm; /* the candidate's name, not terminated; NULL: it has none */
 	size_t arm_length;
-	cop_row x, candidate; /* raw, of what is explained; candidate: of models that rank */
+	cop_row x, candidate;   /* raw, of what is explained; candidate: of models that rank */
+	cop_explain_past *past; /* NULL: it is explained as it is made */
 } cop_explain_body;
 
 /* Fills in the decision of that id (kept), which waits, all but served and seq. COP_ENOTFOUND: none does. */

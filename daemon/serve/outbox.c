@@ -77,6 +77,7 @@ cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, 
 		return COP_ENOMEM;
 	cop_outbox_item *slot = at(outbox, outbox->count);
 	*slot = item;
+	slot->turn = outbox->turn;
 	if (item.topic != NULL) {
 		size_t length = strnlen(item.topic, sizeof slot->own - 1);
 		memcpy(slot->own, item.topic, length);
@@ -165,8 +166,9 @@ static void mark_not_durable(cop_outbox *outbox, cop_outbox_item *item)
 	(void)zmq_msg_close(&fresh);
 }
 
-static void send_item(const cop_outbox *outbox, cop_sockets *sockets, cop_outbox_item *item)
+static void send_item(cop_outbox *outbox, cop_sockets *sockets, cop_outbox_item *item)
 {
+	outbox->waited += item->kind == COP_OUTBOX_PLAIN ? 0 : outbox->turn - item->turn;
 	if (item->topic == NULL)
 		cop_sockets_reply(
 		        sockets, item->socket, &item->to, item->delimiter, item->ok ? "ok" : "error", &item->body);
@@ -229,5 +231,6 @@ void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committe
 	}
 }
 
+void cop_outbox_turn(cop_outbox *outbox) { outbox->turn++; }
 size_t cop_outbox_count(const cop_outbox *outbox) { return outbox->count; }
 size_t cop_outbox_bytes(const cop_outbox *outbox) { return outbox->bytes; }

@@ -25,6 +25,7 @@ typedef struct cop_outbox_item {
 	bool ok;
 	cop_outbox_kind kind;
 	uint64_t sequence; /* leaves when this is committed; 0: at once */
+	uint64_t turn;     /* in which it was put: put sets it */
 	zmq_msg_t body;
 } cop_outbox_item;
 
@@ -35,8 +36,10 @@ typedef struct cop_outbox {
 	cop_outbox_item *ring;
 	size_t capacity; /* power of two, or 0 */
 	size_t first, count;
-	size_t seen;  /* of them have been looked at: whether they pass others that wait */
-	size_t bytes; /* that the answers take */
+	size_t seen;     /* of them have been looked at: whether they pass others that wait */
+	size_t bytes;    /* that the answers take */
+	uint64_t turn;   /* of the loop */
+	uint64_t waited; /* turns that answers of decisions and feedback stayed in it, added up */
 	cop_bytes work;
 	cop_outbox_listener *unheard;
 	void *context;
@@ -48,6 +51,8 @@ void cop_outbox_init(cop_outbox *outbox, cop_outbox_listener *unheard, void *con
 void cop_outbox_fini(cop_outbox *outbox);
 /* Takes a copy of body; `to` (NULL with a topic) is taken over and left empty. COP_ENOMEM: nothing was taken. */
 COP_CHECK cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, const cop_bytes *body);
+/* Another turn of the loop begins. */
+void cop_outbox_turn(cop_outbox *outbox);
 /* Sends what is first in line as far as records up to `committed` allow, and what may pass it; `broken`: the rest too,
  * told as not durable. */
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken);

@@ -13,6 +13,7 @@
 #include "wire/wire_code.h"
 
 typedef struct cop_serving_counts {
+	uint64_t turns;                           /* of the loop, in which messages were taken */
 	uint64_t requests;                        /* received */
 	uint64_t errors;                          /* answered with an error */
 	uint64_t codes[COP_WIRE_CODE_COUNT];      /* the same, by code */

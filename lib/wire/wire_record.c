@@ -38,11 +38,13 @@ enum {
 	FROM,
 	LIVE,
 	SUMS,
+	LISTED,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from", "live", "sums" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from", "live", "sums",
+	"names" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -228,6 +230,10 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 		}
 		if (r->live != NULL)
 			cop_wire_put_key_string(bytes, "live", r->live, r->live_length);
+		if (r->listed != NULL) {
+			cop_wire_put_text(bytes, "names");
+			cop_wire_put_binary(bytes, r->listed, r->listed_length);
+		}
 	}
 	if (r->settled.count > 0 || type == COP_WIRE_RECORD_EXPIRY) {
 		cop_wire_put_text(bytes, "s");
@@ -407,6 +413,9 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
 	case LIVE:
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->live, &out->live_length), names[which]);
+	case LISTED:
+		return bad(
+		        keys->fault, cop_wire_cursor_binary(cursor, &out->listed, &out->listed_length), names[which]);
 	case SUMS:
 		return bad(keys->fault, read_sums(cursor, out), names[which]);
 	case SPLIT:

@@ -95,6 +95,8 @@ typedef struct cop_wire_record {
 	size_t models_length;
 	const char *live; /* configuration: what was changed live, over its file; borrowed; NULL: nothing */
 	size_t live_length;
+	const uint8_t *listed; /* configuration: names that files give, in MessagePack; borrowed; NULL: not told */
+	size_t listed_length;
 } cop_wire_record;
 
 /* Appends the body for a record of that type; failure is in bytes->err. */

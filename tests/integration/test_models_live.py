@@ -130,6 +130,55 @@ def test_arms_are_added_and_what_waits_joins_as_before(daemon, learner):
     assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == "waits", explained
 
 
+def turns(client):
+    counts = client.status()["requests"]
+    return counts["turns"], counts["answer_turns"]
+
+
+def decide_many(client, first, count, asks=64):
+    """Windows of requests that are all under way at once, each with a feedback beside it; all answers are there after."""
+    for start in range(first, first + count, asks):
+        for i in range(start, start + asks):
+            client.send("decide", "m", {"id": i, "x": X})
+            client.send("feedback", "m", {"id": i, "loss": 0.5})
+        got = [client.receive() for _ in range(2 * asks)]
+        assert all(status == "ok" for status, _ in got)
+        assert [body["id"] for _, body in got] == [i for i in range(start, start + asks) for _ in range(2)]
+
+
+def test_orders_of_arms_cost_decisions_no_turn_of_the_loop(daemon):
+    """Each answer leaves in the turn in which its request was taken, while arms are added as without; one request at a
+    time takes one turn each."""
+    one = daemon(model(**{**SHAPE, "learner": "dgt"}))
+    client, admin = one.client(), one.admin()
+    was = turns(client)
+    for i in range(200):
+        client.decide("m", i, X)
+    assert [now - then for now, then in zip(turns(client), was)] == [201, 0]  # and one for the status
+    done, orders, was = 0, 20, turns(client)
+    for k in range(orders):
+        admin.send("model", "m", {"do": "set", "options": {"arms": 4 + k}})
+        answered = False
+        while not answered:
+            client.decide("m", 1000 + done, X)
+            done += 1
+            answered = admin.socket.poll(0)
+        assert admin.receive()[0] == "ok"
+    took, later = (now - then for now, then in zip(turns(client), was))
+    assert (later, client.model()["arms"], client.model()["decisions"]) == (0, 3 + orders, 200 + done)
+    assert done + 1 <= took <= done + 1 + orders and done >= orders  # an order takes a turn, or none
+    decide_many(client, 100000, 640)
+    assert turns(client)[1] == 0
+    for k in range(orders):
+        admin.send("model", "m", {"do": "set", "options": {"arms": 4 + orders + k}})
+        start = 200000 + 1000 * k
+        while not admin.socket.poll(0):
+            decide_many(client, start, 64)
+            start += 64
+        assert admin.receive()[0] == "ok"
+    assert turns(client)[1] == 0 and client.model()["arms"] == 3 + 2 * orders
+
+
 def test_many_waiting_decisions_outlive_added_arms_and_a_kill_without_a_checkpoint(daemon):
     one = daemon(model(reward_window="1d", explain_keep=4))
     client = one.client()

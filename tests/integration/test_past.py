@@ -4,9 +4,13 @@ import contextlib
 import datetime
 import json
 
+import journal_bytes
+import msgpack
 import pytest
 from bandit_logs import coppice
-from conftest import model, section, wait_for
+from conftest import model, section, unpack, wait_for
+from test_feature_names import named_files
+from test_forget import model_set, records
 
 RANKS = dict(learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2)
 TEXT = (model("m", holdout=0.2) + model("d", learner="dgt") + model("s", features=0, bits=8) + model("r", **RANKS) +
@@ -40,6 +44,7 @@ def past(one, name, id, *args, status=0):
 
 def without_names(explanation):
     """The journal has places, not the names of sparse features."""
+    explanation.pop("names", None)
     for expert in explanation["experts"]:
         for features in (expert["features"], *(node["features"] for tree in expert["trees"] for node in tree["path"])):
             for feature in features:
@@ -236,3 +241,76 @@ def test_journal_that_is_cut_back_keeps_states_of_all_that_it_holds(daemon):
     assert done["relearned"] and done["from"] > 1 and done["checkpoints"] > 0
     client.ok("checkpoint")
     assert len(list(one.state.glob("coppice.*.checkpoint"))) <= 8 and past(one, "m", held[-1]) != ""
+
+
+# ---- names of then
+
+
+def same(one, name, id, explained, *args):
+    assert json.loads(past(one, name, id, *args)) == json.loads(json.dumps(explained))
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_arms_and_features_have_the_names_of_then(daemon, tmp_path, checkpoint):
+    """The files' names are exchanged twice, by a reload and by a restart; the model is removed in the end."""
+    files = named_files(tmp_path, arm=["news", "sport", "music"], feature=["age", "hour", "mobile"])
+    one = daemon(model("m", learner="dgt", **files) + model("g") +
+                 section("checkpoint", {"every": "1h", "keep": 9}))
+    client = one.client()
+    told = live(client, 0, 20, "m")
+    if checkpoint:
+        client.ok("checkpoint")
+    told |= live(client, 20, 30, "m")
+    named_files(tmp_path, arm=["a", "b", "c"], feature=["one", "two", "three"])
+    client.ok("reload")
+    told |= live(client, 30, 40, "m")
+    one.stop()
+    named_files(tmp_path, arm=["x", "y", "z"], feature=["p", "q", "r"])
+    one.start()
+    client = one.client()
+    told |= live(client, 40, 50, "m")
+    assert {told["m-0"]["arm"], told["m-35"]["arm"], told["m-45"]["arm"]} <= {"news", "sport", "music", *"abcxyz"}
+    picked = ["m-0", "m-19", "m-20", "m-29", "m-30", "m-39", "m-40", "m-49"]
+    for id in picked:
+        same(one, "m", id, told[id])
+        if int(id[2:]) % 4 == 0:
+            continue  # it waits, and is explained as the daemon has it now
+        found = wait_for(lambda: (a := client.ok("decision", "m", {"id": id})).get("state") != "looking" and a, "the answer")
+        assert found["arm"] == told[id]["arm"] and found["experts"] == told[id]["experts"] and "names" not in found
+    one.admin().ok("model", "m", {"do": "remove"})
+    for id in picked:
+        same(one, "m", id, told[id])
+
+
+def test_names_of_today_are_told_where_those_of_then_are_not_known(daemon, tmp_path):
+    """A journal whose records of the configuration do not have them."""
+    files = named_files(tmp_path, arm=["news", "sport", "music"])
+    text = model("m", learner="dgt", **files)
+    one = daemon(text)
+    told = live(one.client(), 0, 10, "m")
+    one.stop()
+    kept = [(kind, msgpack.packb({k: v for k, v in unpack(body).items() if k != "names"}, use_bin_type=True))
+            for _, kind, body in records(one.state / "journal")]
+    assert any(kind == journal_bytes.CONFIG for kind, _ in kept)
+    other = daemon(text, start=False)
+    other.state.mkdir()
+    journal_bytes.segment(other.state / "journal", 1, kept, model_set=model_set(one.state / "journal"))
+    named_files(tmp_path, arm=["a", "b", "c"])
+    got = json.loads(past(other, "m", "m-5"))
+    assert got.pop("names") == {"today": True}
+    assert (told["m-5"].pop("arm"), got.pop("arm")) in (("news", "a"), ("sport", "b"), ("music", "c"))
+    assert got == json.loads(json.dumps(told["m-5"]))
+
+
+def test_names_of_sparse_features_that_came_since_the_checkpoint(daemon):
+    """They are places until the next checkpoint has them; then they are as they were, and it is told."""
+    one = daemon(model("s", features=0, bits=8) + section("checkpoint", {"every": "1h", "keep": 9}))
+    client = one.client()
+    told = live(client, 0, 30, "s")
+    names = json.loads(past(one, "s", "s-29"))
+    assert names["names"] == {"unknown": True} and names["experts"] != json.loads(json.dumps(told["s-29"]))["experts"]
+    client.ok("checkpoint")
+    got = json.loads(past(one, "s", "s-29"))
+    assert got.pop("names") == {"later": True} and got == json.loads(json.dumps(told["s-29"]))
+    told |= live(client, 30, 40, "s")
+    same(one, "s", "s-39", told["s-39"])  # by names of the checkpoint before it

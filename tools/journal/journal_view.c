@@ -195,7 +195,7 @@ static void put_floats(cop_bytes *out, const uint8_t *packed, size_t count)
 		cop_wire_put_float(out, cop_cursor_f32(&cursor));
 }
 
-/* A configuration's models are MessagePack within a binary. */
+/* A configuration's models and names are MessagePack within binaries. */
 static bool is_value(const uint8_t *data, size_t length)
 {
 	cop_wire_cursor cursor;
@@ -215,8 +215,8 @@ static cop_err put_pair(cop_bytes *out, cop_wire_cursor *cursor)
 	if (err != COP_OK)
 		return err;
 	bool floats = key != NULL && (is_key(key, key_length, "x") || is_key(key, key_length, "e"));
-	bool models = key != NULL && is_key(key, key_length, "models");
-	if ((floats || models) && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_BINARY) {
+	bool within = key != NULL && (is_key(key, key_length, "models") || is_key(key, key_length, "names"));
+	if ((floats || within) && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_BINARY) {
 		cop_wire_cursor value = *cursor;
 		err = cop_wire_cursor_binary(&value, &packed, &length);
 		if (err == COP_OK && (floats ? length % sizeof(float) == 0 : is_value(packed, length))) {
