@@ -27,9 +27,9 @@ typedef struct cop_past {
 	cop_past_names names; /* what its arms and features were called */
 } cop_past;
 
-/* config: kept, set to keep explanations, to the life that is asked for, and to the names of then. COP_ENOTFOUND: no such model or decision,
- * or what the model was like then is no longer known. Else as cop_recovery_run; all with *diag. Finish with close, also
- * after an error. */
+/* config: kept, set to keep explanations, to the life that is asked for, and to the names of then. COP_ENOTFOUND:
+ * no such model or decision, or what the model was like then is no longer known. Else as cop_recovery_run; all
+ * with *diag. Finish with close, also after an error. */
 COP_CHECK cop_err cop_past_open(cop_past *past, cop_config *config, const cop_past_question *question, cop_diag *diag);
 void cop_past_close(cop_past *past);
 
