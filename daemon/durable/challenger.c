@@ -43,7 +43,7 @@ static void path_of(const place *at, uint64_t number, char out[PATH_MAX + COP_CH
 static cop_err find_file(const char *state_dir, const char *model, uint64_t number,
         char out[PATH_MAX + COP_CHECKPOINT_NAME_ROOM], cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err == COP_OK)
 		path_of(&at, number, out);
@@ -53,7 +53,7 @@ static cop_err find_file(const char *state_dir, const char *model, uint64_t numb
 cop_err cop_challenger_write(
         const char *state_dir, const char *model, uint64_t number, const cop_bytes *body, cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err != COP_OK)
 		return err;
@@ -87,7 +87,7 @@ static cop_err list(const place *at, uint64_t **all, size_t *count, cop_diag *di
 
 cop_err cop_challenger_list(const char *state_dir, const char *model, uint64_t **all, size_t *count, cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	*all = NULL;
 	*count = 0;
 	cop_err err = find(state_dir, model, &at, diag);
@@ -112,7 +112,7 @@ static cop_err remove_file(const char *path, cop_diag *diag)
 
 cop_err cop_challenger_remove(const char *state_dir, const char *model, uint64_t number, cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err != COP_OK)
@@ -126,7 +126,7 @@ cop_err cop_challenger_remove(const char *state_dir, const char *model, uint64_t
 
 cop_err cop_challenger_tidy(const char *state_dir, const char *model, cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err == COP_OK)
 		err = cop_checkpoint_prune(at.folder, at.prefix, SIZE_MAX, diag);
@@ -135,7 +135,7 @@ cop_err cop_challenger_tidy(const char *state_dir, const char *model, cop_diag *
 
 cop_err cop_challenger_newest(const char *state_dir, const char *model, uint64_t *number, cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	uint64_t *all = NULL;
 	size_t count = 0;
 	*number = 0;
@@ -151,7 +151,7 @@ cop_err cop_challenger_newest(const char *state_dir, const char *model, uint64_t
 cop_err cop_challenger_prune(const char *state_dir, const char *model, size_t keep, cop_challenger_needed *needed,
         const void *context, cop_challenger_pruned *pruned, cop_diag *diag)
 {
-	place at;
+	place at = { .folder = "" };
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
 	uint64_t *all = NULL;
 	size_t count = 0;
