@@ -317,15 +317,23 @@ static cop_err load_section(
 	return cop_model_slot_load(slot, data, length, diag);
 }
 
+/* A newer one is none. */
+static cop_err load_listed(cop_model_table *set, const cop_model_section *section, cop_diag *diag)
+{
+	cop_bytes_clear(&set->listed);
+	if (section->version <= LISTED_VERSION)
+		cop_bytes_put(&set->listed, section->data, section->length);
+	if (set->listed.err != COP_OK)
+		cop_diag_message(diag, "checkpoint: names: %s", cop_err_text(set->listed.err));
+	return set->listed.err;
+}
+
 static cop_err load_any(
         cop_model_table *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
 {
 	bool refit = strcmp(section->name, REFIT_SECTION) == 0;
-	if (strcmp(section->name, LISTED_SECTION) == 0 && section->version <= LISTED_VERSION) {
-		cop_bytes_clear(&set->listed);
-		cop_bytes_put(&set->listed, section->data, section->length);
-		return set->listed.err;
-	}
+	if (strcmp(section->name, LISTED_SECTION) == 0)
+		return load_listed(set, section, diag);
 	if (!refit && strcmp(section->name, SECTION) != 0)
 		return COP_OK;
 	if (section->version > (refit ? COP_REFIT_STATE_VERSION : SECTION_VERSION)) {
