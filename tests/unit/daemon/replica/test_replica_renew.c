@@ -1,5 +1,5 @@
-/* Who begins anew when somebody was forgotten, in which order, and for how long one is waited for. Followers are rows of
- * the table alone: what they are sent goes nowhere. */
+/* Who begins anew when somebody was forgotten, in which order, and for how long one is waited for. Followers are rows
+ * of the table alone: what they are sent goes nowhere. */
 #include "daemon/replica/replica_renew.h"
 
 #include <stdio.h>
