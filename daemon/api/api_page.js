@@ -200,10 +200,17 @@ function named_losses(model) {
   return parts;
 }
 
+function arm_gains(model) {
+  const arms = model.arm_gains || (model.holdout && model.holdout.arms);
+  return arms ? [table("Gain over always playing one arm, with its interval", ["arm", "gain", "from", "to", "worth"],
+    arms.map((arm, k) => [arm_name(arm, k), number(arm.gain, 3), number(arm.low, 3), number(arm.high, 3),
+      number(arm.effective_sample_size, 3)])), soft("Worth: how many losses of the arm those that are known are worth.")] : [];
+}
+
 function gain(model) {
   const held = model.holdout;
   if (!held) return [soft("There is no control group: the option holdout keeps one, and shows here what the model gains."),
-    ...named_losses(model)];
+    ...arm_gains(model), ...named_losses(model)];
   const parts = [];
   if (known(held.gain) && known(held.low) && known(held.high)) {
     const sure = !held.suspicious;
@@ -217,10 +224,7 @@ function gain(model) {
     [name, number(held[name].losses), number(held[name].mean_loss), percent(held[name].told)])));
   parts.push(list([["units, in the control group", `${number(held.units)}, ${number(held.units_held)} (${percent(held.share)} promised)`],
     known(held.conservative) && ["kept back by conservative", number(held.kept)]]));
-  if (held.arms) parts.push(table("Gain over always playing one arm, with its interval", ["arm", "gain", "from", "to", "worth"],
-    held.arms.map((arm, k) => [arm_name(arm, k), number(arm.gain, 3), number(arm.low, 3), number(arm.high, 3),
-      number(arm.effective_sample_size, 3)])), soft("Worth: how many losses of the arm those that are known are worth."));
-  return parts.concat(named_losses(model));
+  return parts.concat(arm_gains(model), named_losses(model));
 }
 
 function propensities(history) {

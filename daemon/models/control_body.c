@@ -1,4 +1,4 @@
-/* Two tables say which figures of a group, and of both together, are shown under which key and as which metric. A
+/* Tables say which figures of a group, and of both together, are shown under which key and as which metric. A
  * figure that is not known is nil in status and NaN on the page. */
 #include "daemon/models/control_body.h"
 
@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "daemon/common/exposition.h"
 #include "daemon/models/arm_label.h"
 #include "wire/wire_put.h"
@@ -81,17 +82,31 @@ static void put_group(const cop_model_slot *slot, const cop_control_figures *gro
 	cop_wire_put_map_close(out, map);
 }
 
-/* A map for each arm, in their order. */
-static void put_arms(const cop_model_slot *slot, cop_bytes *out)
+static size_t count_arms(const cop_model_slot *slot) { return cop_model_constant_arms(slot->model)->count; }
+
+/* Of the decisions beside a control group, or of those without one. */
+static cop_constant_gain arm_gain(const cop_model_slot *slot, size_t k, bool beside)
 {
-	const cop_constant_arms *arms = cop_model_constant_arms(slot->model);
-	if (arms->count == 0)
+	cop_constant_gain is;
+	if (beside)
+		cop_constant_arms_get(cop_model_constant_arms(slot->model), k, &is);
+	else
+		cop_arm_gains_get(cop_model_arm_gains(slot->model), k, &is);
+	return is;
+}
+
+/* Whether the arms are compared by what is decided beside a control group now. */
+static bool is_beside(const cop_model_slot *slot) { return cop_model_get_settings(slot->model)->holdout > 0.0; }
+
+/* A map for each arm, in their order. */
+static void put_arms(const cop_model_slot *slot, const char *key, bool beside, cop_bytes *out)
+{
+	if (count_arms(slot) == 0)
 		return;
-	cop_wire_put_text(out, "arms");
-	cop_wire_put_array(out, arms->count);
-	for (size_t k = 0; k < arms->count; k++) {
-		cop_constant_gain is;
-		cop_constant_arms_get(arms, k, &is);
+	cop_wire_put_text(out, key);
+	cop_wire_put_array(out, count_arms(slot));
+	for (size_t k = 0; k < count_arms(slot); k++) {
+		const cop_constant_gain is = arm_gain(slot, k, beside);
 		size_t map = cop_wire_put_map_open(out);
 		if (k < slot->config->arm_name_list.count)
 			cop_wire_put_key_text(out, "arm", slot->config->arm_name_list.items[k]);
@@ -108,6 +123,8 @@ void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_control_summary is;
 	const cop_control *control = cop_model_control(slot->model);
+	if (!is_beside(slot) && !slot->config->apprentice)
+		put_arms(slot, "arm_gains", false, out);
 	if (!is_used(slot))
 		return;
 	cop_control_summarise(control, &is);
@@ -122,7 +139,7 @@ void cop_control_body_status(const cop_model_slot *slot, cop_bytes *out)
 		cop_wire_put_text(out, groups[g]);
 		put_group(slot, &is.group[g], out);
 	}
-	put_arms(slot, out);
+	put_arms(slot, "arms", true, out);
 	if (control->terms.allowance < 1.0)
 		cop_wire_put_key_double(out, "conservative", scaled(slot, control->terms.allowance, true));
 	cop_wire_put_key_unsigned(out, "kept", is.kept);
@@ -242,23 +259,54 @@ static const shown constants[] = {
 	        offsetof(cop_constant_gain, low) },
 	{ NULL, "coppice_constant_gain_high", "Upper end of that gain's 95 % interval.",
 	        offsetof(cop_constant_gain, high) },
+	{ NULL, "coppice_constant_effective_sample_size",
+	        "How many losses of the arm the weighted ones that are known are worth.",
+	        offsetof(cop_constant_gain, effective) },
 };
-static const shown effective = { NULL, "coppice_constant_effective_sample_size",
-	"How many losses of the arm the weighted ones that are known are worth.",
-	offsetof(cop_constant_gain, effective) };
 
-/* In units of loss_range, or as it is. */
-static void put_constant(const cop_model_slot *slot, const shown *row, bool is_loss, cop_bytes *out)
+static size_t shown_arms(const cop_model_slot *slot) { return slot->config->apprentice ? 0 : count_arms(slot); }
+
+/* Of all models' arms in a row, in units of loss_range: each takes a search for its bounds. NULL: no memory. */
+static cop_constant_gain *find_gains(const cop_model_table *models)
+{
+	size_t count = 0;
+	for (size_t m = 0; m < models->count; m++)
+		count += shown_arms(models->items[m]);
+	cop_constant_gain *all = cop_mem_alloc(count, sizeof *all), *at = all;
+	for (size_t m = 0; m < models->count && all != NULL; m++) {
+		const cop_model_slot *slot = models->items[m];
+		for (size_t k = 0; k < shown_arms(slot); k++, at++) {
+			*at = arm_gain(slot, k, is_beside(slot));
+			at->gain = scaled(slot, at->gain, true);
+			at->low = scaled(slot, at->low, true);
+			at->high = scaled(slot, at->high, true);
+		}
+	}
+	return all;
+}
+
+static void put_constant(
+        const cop_model_table *models, const cop_constant_gain *gains_of_arms, const shown *row, cop_bytes *out)
 {
 	char labels[COP_ARM_LABEL_ROOM];
-	const cop_constant_arms *arms = cop_model_constant_arms(slot->model);
-	for (size_t k = 0; is_used(slot) && k < arms->count; k++) {
-		cop_constant_gain is;
-		cop_constant_arms_get(arms, k, &is);
-		cop_arm_label(slot, k, labels);
-		cop_exposition_number(
-		        out, row->metric, labels, is_loss ? scaled(slot, figure(&is, row), true) : figure(&is, row));
+	cop_exposition_family(out, row->metric, row->help);
+	for (size_t m = 0; m < models->count; m++)
+		for (size_t k = 0; k < shown_arms(models->items[m]); k++, gains_of_arms++) {
+			cop_arm_label(models->items[m], k, labels);
+			cop_exposition_number(out, row->metric, labels, figure(gains_of_arms, row));
+		}
+}
+
+static void put_constants(const cop_model_table *models, cop_bytes *out)
+{
+	cop_constant_gain *all = find_gains(models);
+	if (all == NULL) {
+		out->err = COP_ENOMEM;
+		return;
 	}
+	for (size_t i = 0; i < ROWS(constants); i++)
+		put_constant(models, all, &constants[i], out);
+	cop_mem_free(all);
 }
 
 void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
@@ -269,12 +317,7 @@ void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 	put_families(models, gains, ROWS(gains), put_gain, out);
 	put_families(models, shares, ROWS(shares), put_share, out);
 	put_families(models, odds, ROWS(odds), put_odds, out);
-	for (size_t i = 0; i <= ROWS(constants); i++) {
-		const shown *row = i < ROWS(constants) ? &constants[i] : &effective;
-		cop_exposition_family(out, row->metric, row->help);
-		for (size_t m = 0; m < models->count; m++)
-			put_constant(models->items[m], row, row != &effective, out);
-	}
+	put_constants(models, out);
 }
 
 /* ---- the log ---- */

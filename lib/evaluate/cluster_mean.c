@@ -53,22 +53,36 @@ static totals add_up(const cop_cluster_mean *mean)
 
 static double effective(double sum, double squares) { return squares > 0.0 ? sum * sum / squares : 0.0; }
 
-/* Of the estimate of the mean. */
-static double variance(const cop_cluster_mean *mean, const totals *t, double clusters)
+double cop_cluster_effective(const double w[COP_CLUSTERS])
 {
-	double squares = 0.0;
+	double sum = 0.0, squares = 0.0;
 	for (size_t c = 0; c < COP_CLUSTERS; c++) {
-		double left = mean->sum[c] - t->s / t->n * (double)mean->count[c];
-		squares += left * left;
+		sum += w[c];
+		squares += w[c] * w[c];
 	}
-	return squares / (t->n * t->n) * (1.0 + WIDER / clusters);
+	return effective(sum, squares);
 }
 
-static double radius(double v, double risk)
+static double boundary(double v, double risk)
 {
 	if (v <= 0.0)
 		return 0.0;
 	return sqrt(v * (v + SPREAD) / SPREAD * (log((v + SPREAD) / v) + 2.0 * log(0.5 / risk)));
+}
+
+double cop_cluster_radius(const double n[COP_CLUSTERS], const double s[COP_CLUSTERS], double clusters, double risk)
+{
+	double all = 0.0, sum = 0.0, squares = 0.0;
+	for (size_t c = 0; c < COP_CLUSTERS; c++) {
+		all += n[c];
+		sum += s[c];
+	}
+	for (size_t c = 0; c < COP_CLUSTERS; c++) {
+		double left = s[c] - sum / all * n[c];
+		squares += left * left;
+	}
+	return clusters < LEAST ? (double)INFINITY
+	                        : boundary(squares / (all * all) * (1.0 + WIDER / clusters), risk);
 }
 
 static double divergence(double p, double q)
@@ -94,6 +108,7 @@ static double most_share(double seen, double clusters, double risk)
 void cop_cluster_mean_bounds(const cop_cluster_mean *mean, double risk, double *low, double *high)
 {
 	const totals t = add_up(mean);
+	double n[COP_CLUSTERS];
 	double visits = effective(t.n, t.nn);
 	*low = 0.0;
 	*high = 1.0;
@@ -101,7 +116,9 @@ void cop_cluster_mean_bounds(const cop_cluster_mean *mean, double risk, double *
 		return;
 	double least = fmin(visits, fmin(effective(t.s, t.ss), effective(t.n - t.s, t.rr)));
 	if (least >= LEAST) {
-		double wide = radius(variance(mean, &t, least), risk);
+		for (size_t c = 0; c < COP_CLUSTERS; c++)
+			n[c] = (double)mean->count[c];
+		double wide = cop_cluster_radius(n, mean->sum, least, risk);
 		*low = fmax(t.s / t.n - wide, 0.0);
 		*high = fmin(t.s / t.n + wide, 1.0);
 		return;

@@ -40,19 +40,38 @@ static void set_b(cop_running_bound *bound, double b)
 		}
 }
 
-void cop_running_bound_add(cop_running_bound *bound, double x, double least)
+/* Of the next value, from those before it; sets the rates for its least. */
+static double predict(cop_running_bound *bound, double least)
 {
-	COP_ASSERT(x <= MOST && least >= -MOST_LEAST && least <= bound->top - SMALLEST_B);
+	COP_ASSERT(least >= -MOST_LEAST && least <= bound->top - SMALLEST_B);
 	double start = fmin(fmax(0.0, bound->low), bound->top); /* as if one such value had come first */
 	double prediction = (start + cop_sum_value(&bound->x)) / ((double)bound->n + 1.0);
-	x = fmax(x, least);
-	double gap = x - fmin(fmax(prediction, bound->low), bound->top);
 	if (bound->b != bound->top - least)
 		set_b(bound, bound->top - least);
+	return fmin(fmax(prediction, bound->low), bound->top);
+}
+
+void cop_running_bound_add(cop_running_bound *bound, double x, double least)
+{
+	COP_ASSERT(x <= MOST);
+	x = fmax(x, least);
+	double gap = x - predict(bound, least);
 	for (int i = 0; i < GRID; i++)
 		bound->price[i] = fmin(bound->price[i] + bound->rate[i] * gap * gap, GIVEN_UP);
 	cop_sum_add(&bound->x, x);
 	bound->n++;
+}
+
+void cop_running_bound_add_block(cop_running_bound *bound, uint64_t n, double sum, double squares, double least)
+{
+	COP_ASSERT(n > 0 && sum <= MOST * (double)n && squares >= 0.0);
+	sum = fmax(sum, least * (double)n);
+	const double x = predict(bound, least);
+	const double gaps = fmax(squares - x * (2.0 * sum - x * (double)n), 0.0);
+	for (int i = 0; i < GRID; i++)
+		bound->price[i] = fmin(bound->price[i] + bound->rate[i] * gaps, GIVEN_UP);
+	cop_sum_add(&bound->x, sum);
+	bound->n += n;
 }
 
 /* log of the mixture at y, and how it grows with y. */

@@ -1,12 +1,10 @@
-/* Propensities are bounded from below by what a double can invert, not by the caller: a weight beyond MOST counts as
- * MOST, which only moves the ends outward. */
+/* Propensities are bounded from below by what a double can invert, not by the caller. */
 #include "online/constant_arms.h"
 
 #include <math.h>
 
 #include "base/mem.h"
 
-#define MOST  1e11 /* a weight */
 #define LEAST (-1.0)
 #define LEVEL (COP_CONSTANT_ARMS_RISK / 2.0)
 
@@ -28,7 +26,6 @@ void cop_constant_arms_fini(cop_constant_arms *arms)
 
 void cop_constant_arms_clear(cop_constant_arms *arms)
 {
-	arms->unsure = false;
 	for (size_t k = 0; k < arms->count; k++) {
 		arms->arm[k] = (cop_constant_arm){ .weight = 0.0 };
 		cop_running_bound_init(&arms->arm[k].over, LEAST, 1.0);
@@ -42,7 +39,7 @@ void cop_constant_arms_add(cop_constant_arms *arms, uint32_t arm, double p, cons
 		if (mask != NULL && mask[k] == 0)
 			continue;
 		cop_constant_arm *one = &arms->arm[k];
-		double w = k == arm ? fmin(1.0 / p, MOST) : 0.0;
+		double w = k == arm ? cop_constant_arms_weight(p) : 0.0;
 		cop_running_bound_add(&one->over, (w - 1.0) * loss, LEAST);
 		cop_running_bound_add(&one->under, (w - 1.0) * (1.0 - loss), LEAST);
 		one->weight += w;
@@ -50,9 +47,8 @@ void cop_constant_arms_add(cop_constant_arms *arms, uint32_t arm, double p, cons
 	}
 }
 
-void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out)
+void cop_constant_arm_get(const cop_constant_arm *one, cop_constant_gain *out)
 {
-	const cop_constant_arm *one = &arms->arm[k];
 	*out = (cop_constant_gain){
 		.losses = one->over.n,
 		.effective = one->square > 0.0 ? one->weight * one->weight / one->square : 0.0,
@@ -60,17 +56,21 @@ void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant
 		.low = (double)NAN,
 		.high = (double)NAN,
 	};
-	if (one->over.n == 0 || arms->unsure)
+	if (one->over.n == 0)
 		return;
 	out->low = cop_running_bound_low(&one->over, LEVEL);
 	out->high = -cop_running_bound_low(&one->under, LEVEL);
 	out->gain = fmin(fmax(cop_running_bound_mean(&one->over), out->low), out->high);
 }
 
+void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out)
+{
+	cop_constant_arm_get(&arms->arm[k], out);
+}
+
 void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out)
 {
 	cop_bytes_put_u64(out, arms->count);
-	cop_bytes_put_u8(out, arms->unsure);
 	for (size_t k = 0; k < arms->count; k++) {
 		cop_running_bound_save(&arms->arm[k].over, out);
 		cop_running_bound_save(&arms->arm[k].under, out);
@@ -79,14 +79,15 @@ void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out)
 	}
 }
 
-void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
+size_t cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
 {
 	cop_constant_arm left = { 0 }; /* arms that have become too many are no longer followed */
+	cop_running_bound_init(&left.over, LEAST, 1.0);
+	cop_running_bound_init(&left.under, LEAST, 1.0);
 	cop_constant_arms_clear(arms);
 	uint64_t count = cop_cursor_u64(in);
 	if (in->err == COP_OK && (count > COP_CONSTANT_ARMS_MOST || (count > arms->count && arms->count > 0)))
 		in->err = COP_EFORMAT;
-	arms->unsure = cop_cursor_u8(in) != 0;
 	for (size_t k = 0; k < count && in->err == COP_OK; k++) {
 		cop_constant_arm *one = k < arms->count ? &arms->arm[k] : &left;
 		cop_running_bound_load(&one->over, in);
@@ -98,12 +99,12 @@ void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in)
 		if (in->err == COP_OK && !sound)
 			in->err = COP_EFORMAT;
 	}
+	return in->err == COP_OK ? (size_t)count : 0;
 }
 
 void cop_constant_arms_inherit(cop_constant_arms *arms, const cop_constant_arms *from)
 {
 	cop_constant_arms_clear(arms);
-	arms->unsure = from->unsure;
 	for (size_t k = 0; k < arms->count && k < from->count; k++)
 		arms->arm[k] = from->arm[k];
 }

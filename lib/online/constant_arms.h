@@ -17,6 +17,7 @@
 
 #define COP_CONSTANT_ARMS_MOST 32 /* models of more have no such figures */
 #define COP_CONSTANT_ARMS_RISK 0.05
+#define COP_CONSTANT_ARMS_WEIGHT 1e11 /* the most: a larger one counts as this, which only moves the ends outward */
 
 typedef struct cop_constant_arm {
 	cop_running_bound over, under; /* of the gain and of its negative */
@@ -26,7 +27,6 @@ typedef struct cop_constant_arm {
 typedef struct cop_constant_arms {
 	cop_constant_arm *arm; /* owned */
 	size_t count;
-	bool unsure; /* saved before masks were kept for all learners: which arms were eligible is not known */
 } cop_constant_arms;
 
 /* count 0, or more than COP_CONSTANT_ARMS_MOST: there are no figures. COP_ENOMEM. Caller finishes with fini. */
@@ -39,15 +39,21 @@ void cop_constant_arms_add(cop_constant_arms *arms, uint32_t arm, double p, cons
 typedef struct cop_constant_gain {
 	uint64_t losses;        /* of the policy's, where the arm was eligible */
 	double effective;       /* sample size of the arm's own */
-	double gain, low, high; /* NaN without losses, or where they are not sure */
+	double gain, low, high; /* NaN without losses */
 } cop_constant_gain;
 
 void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out);
+void cop_constant_arm_get(const cop_constant_arm *arm, cop_constant_gain *out);
+/* 1 / p, at most COP_CONSTANT_ARMS_WEIGHT. */
+static inline double cop_constant_arms_weight(double p)
+{
+	return p > 1.0 / COP_CONSTANT_ARMS_WEIGHT ? 1.0 / p : COP_CONSTANT_ARMS_WEIGHT;
+}
 
 void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out);
-/* Into ones of the same count. Errors stay in the cursor's err; COP_EFORMAT: another count, or nothing gives such sums.
- */
-void cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in);
+/* Into ones of the same count, or of more, which begin then. How many there were. Errors stay in the cursor's err;
+ * COP_EFORMAT: fewer, or nothing gives such sums. */
+size_t cop_constant_arms_load(cop_constant_arms *arms, cop_cursor *in);
 /* What another one has found of the arms that both have; the others begin. */
 void cop_constant_arms_inherit(cop_constant_arms *arms, const cop_constant_arms *from);
 

@@ -19,11 +19,16 @@
 
 static double unit_interval(uint64_t hash) { return (double)(hash >> 11) * 0x1p-53; }
 
+uint32_t cop_control_place(const cop_event_id *unit, uint64_t key)
+{
+	return (uint32_t)(cop_event_id_hash(unit, key ^ SALT_PLACE) % COP_CONTROL_PLACES);
+}
+
 cop_control_split cop_control_find(const cop_control_terms *terms, const cop_event_id *unit, uint64_t key)
 {
 	return (cop_control_split){
 		.terms = *terms,
-		.place = (uint32_t)(cop_event_id_hash(unit, key ^ SALT_PLACE) % COP_CONTROL_PLACES),
+		.place = cop_control_place(unit, key),
 		.by = unit_interval(cop_event_id_hash(unit, key ^ SALT_SPLIT)) < terms->share ? COP_CONTROL_HELD
 		                                                                              : COP_CONTROL_POLICY,
 	};

@@ -75,6 +75,9 @@ typedef struct cop_control_split {
 /* key: the model's own. terms->share > 0. */
 cop_control_split cop_control_find(const cop_control_terms *terms, const cop_event_id *unit, uint64_t key);
 
+/* Of a unit. */
+uint32_t cop_control_place(const cop_event_id *unit, uint64_t key);
+
 /* What the caller would play. */
 typedef struct cop_control_caller {
 	uint32_t arm;

@@ -152,7 +152,7 @@ static cop_err make_pending(cop_model *model)
 		.sparse = l->features == 0,
 		.max_nonzeros = l->max_nonzeros,
 		.arms = model->learner->class->candidates ? l->max_candidates : l->arms,
-		.masks = model->learner->class->masks || l->arms > 0, /* constant_arms.h */
+		.masks = model->learner->class->masks || l->arms > 0, /* arm_gains.h */
 		.predictions = model->learner->class->predictions,
 		.candidate_d = cop_learner_candidate_dimension(l),
 	};
@@ -188,6 +188,8 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	if (err == COP_OK) /* of models of arms */
 		err = cop_constant_arms_init(&model->constant, model->learner->settings.arms);
 	if (err == COP_OK)
+		err = cop_arm_gains_init(&model->gains, model->learner->settings.arms);
+	if (err == COP_OK)
 		err = cop_named_accounts_change(&model->named, &none, &settings->losses);
 	model->playable = cop_mem_alloc(settings->learner.arms, sizeof *model->playable);
 	if (err == COP_OK && model->playable == NULL)
@@ -218,6 +220,7 @@ void cop_model_free(cop_model *model)
 	cop_bytes_fini(&model->ended.items);
 	cop_pending_free(model->pending);
 	cop_constant_arms_fini(&model->constant);
+	cop_arm_gains_fini(&model->gains);
 	cop_mem_free(model->playable);
 	cop_named_accounts_fini(&model->named);
 	cop_positions_fini(&model->positions);
@@ -232,6 +235,7 @@ const cop_model_counters *cop_model_get_counters(const cop_model *model) { retur
 const cop_model_maker *cop_model_made_by(const cop_model *model) { return &model->made_by; }
 const cop_control *cop_model_control(const cop_model *model) { return &model->control; }
 const cop_constant_arms *cop_model_constant_arms(const cop_model *model) { return &model->constant; }
+const cop_arm_gains *cop_model_arm_gains(const cop_model *model) { return &model->gains; }
 size_t cop_model_known(const cop_model *model)
 {
 	return model->learner->known > 0 ? model->learner->known : model->set.learner.features;

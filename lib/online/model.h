@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "events/event_id.h"
 #include "learn/learner.h"
+#include "online/arm_gains.h"
 #include "online/constant_arms.h"
 #include "online/control.h"
 #include "online/model_counters.h"
@@ -109,8 +110,10 @@ const cop_model_maker *cop_model_made_by(const cop_model *model);
  * place); p has room for all. */
 void cop_model_held_probabilities(const cop_model *model, const cop_model_context *context, double *p);
 const cop_control *cop_model_control(const cop_model *model);
-/* Beside a control group, of models of arms: the policy's losses against each arm's. */
+/* Of models of arms, the policy's losses against each arm's: beside a control group, and of decisions without one since
+ * the model began, or since there was one. */
 const cop_constant_arms *cop_model_constant_arms(const cop_model *model);
+const cop_arm_gains *cop_model_arm_gains(const cop_model *model);
 /* Ranking models: the places of the eligible candidates, best predicted first, by the model as it is; changes nothing.
  * order: room for all. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count);

@@ -9,6 +9,7 @@
 
 #include "bandit/estimator.h"
 #include "base/assert.h"
+#include "online/model_gain.h"
 #include "online/model_losses.h"
 #include "online/model_state.h"
 
@@ -67,21 +68,13 @@ cop_control_by cop_model_state_maker(const cop_pending_entry *entry)
 	return entry->kept ? COP_CONTROL_KEPT : COP_CONTROL_HELD;
 }
 
-static void count_loss(cop_model *model, const cop_pending_entry *entry, double loss)
-{
-	const cop_control_by by = cop_model_state_maker(entry);
-	cop_control_end(&model->control, by, entry->cluster, entry->time, &loss);
-	if (by == COP_CONTROL_POLICY && entry->time >= model->control.since)
-		cop_constant_arms_add(&model->constant, entry->decision.arm, entry->decision.p, entry->mask, loss);
-}
-
 cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
 	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
-	if (err == COP_OK && entry->split)
-		count_loss(model, entry, scaled[0]);
-	else if (err == COP_OK && entry->observed)
+	if (err == COP_OK && entry->observed && !entry->split)
 		cop_apprentice_weigh(&model->apprentice, entry->decision.p, entry->own_p, scaled[0]);
+	else if (err == COP_OK)
+		cop_model_gain_count(model, entry, scaled[0]);
 	return err;
 }
 
@@ -245,19 +238,6 @@ static void name_explanation(cop_model *model, uint32_t handle)
 	model->kept_next = (model->kept_next + 1) % model->kept_count;
 }
 
-/* The control group began again. */
-static void clear_comparisons(cop_model *model)
-{
-	cop_constant_arms_clear(&model->constant);
-	cop_named_accounts_clear_groups(&model->named);
-}
-
-static void count_decision(cop_model *model, const cop_control_split *split, double now)
-{
-	if (cop_control_note(&model->control, split, now))
-		clear_comparisons(model);
-}
-
 /* Whether features that were added are unknown in it. */
 static bool is_short(const cop_model *model, const cop_row *x)
 {
@@ -283,7 +263,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.observed = own_p != NULL,
 		.split = split != NULL,
 		.kept = split != NULL && split->by == COP_CONTROL_KEPT,
-		.cluster = split != NULL ? (uint8_t)cop_control_cluster(split->place) : 0,
+		.cluster = cop_model_gain_cluster(model, context, split),
 		.owner = context->owner,
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.names = (uint16_t)model->named.count,
@@ -306,7 +286,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	model->counters.greedy += decision->greedy;
 	model->counters.shorter += is_short(model, context->x);
 	if (split != NULL)
-		count_decision(model, split, now);
+		cop_model_gain_note(model, split, now);
 	else if (own_p != NULL)
 		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
 	cop_model_forget_old(model, now);
@@ -320,8 +300,6 @@ cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bo
 		context->mask, context->owner, (uint16_t)model->named.count };
 	return cop_pending_reserve(model->pending, &need);
 }
-
-static uint64_t control_key(const cop_model *model) { return model->set.learner.seed * UINT64_C(0x9e3779b97f4a7c15); }
 
 static int64_t baseline_of(const cop_model_settings *s)
 {
@@ -342,7 +320,7 @@ static void find_maker(cop_model *model, const cop_model_context *context)
 	if (!model->made_by.split)
 		return;
 	cop_control_split *split = &model->made_by.split_by;
-	*split = cop_control_find(&terms, context->unit != NULL ? context->unit : context->id, control_key(model));
+	*split = cop_control_find(&terms, context->unit != NULL ? context->unit : context->id, cop_model_state_control_key(model));
 	if (split->by == COP_CONTROL_POLICY && !cop_control_allows(&model->control, &terms))
 		split->by = COP_CONTROL_KEPT;
 }
@@ -367,7 +345,7 @@ void cop_model_held_probabilities(const cop_model *model, const cop_model_contex
 static void let_baseline_decide(cop_model *model, const cop_model_context *context, cop_decision *out)
 {
 	cop_model_maker *maker = &model->made_by;
-	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id, control_key(model),
+	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id, cop_model_state_control_key(model),
 	        cop_model_state_arms(model, context), baseline_mask(model, context), &out->arm);
 	maker->own_p = cop_model_state_follow(model, context, out);
 }

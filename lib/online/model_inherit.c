@@ -180,4 +180,5 @@ void cop_model_inherit(cop_model *model, cop_model *from)
 	model->control = from->control;
 	model->made_by = from->made_by;
 	cop_constant_arms_inherit(&model->constant, &from->constant);
+	cop_arm_gains_inherit(&model->gains, &from->gains);
 }

@@ -175,6 +175,7 @@ cop_err cop_model_state_apply_decision(cop_model *model, const cop_wire_record *
 		.mask = r->mask,
 		.owner = r->owner,
 		.defer = r->defer,
+		.unit = r->unit.kind != 0 ? &r->unit : NULL,
 	};
 	cop_pending_entry entry;
 	cop_decision decision = {

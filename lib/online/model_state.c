@@ -17,6 +17,7 @@
 #define SHADOW_VERSION     1
 #define APPRENTICE_VERSION 1
 #define CONTROL_VERSION    1
+#define GAINS_VERSION      1
 #define LOSSES_VERSION     1
 #define POSITIONS_VERSION  1
 
@@ -269,6 +270,11 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 		cop_constant_arms_save(&model->constant, bytes);
 		cop_section_file_end_section(bytes, mark);
 	}
+	if (cop_arm_gains_is_used(&model->gains)) {
+		mark = cop_section_file_begin_section(bytes, "gains", GAINS_VERSION);
+		cop_arm_gains_save(&model->gains, bytes);
+		cop_section_file_end_section(bytes, mark);
+	}
 	if (model->named.count > 0) {
 		mark = cop_section_file_begin_section(bytes, "losses", LOSSES_VERSION);
 		cop_named_accounts_save(&model->named, bytes);
@@ -434,7 +440,7 @@ static cop_err load_control_section(cop_model *model, cop_cursor *cursor)
 {
 	cop_control_load(&model->control, cursor);
 	if (cursor->err == COP_OK)
-		cop_constant_arms_load(&model->constant, cursor);
+		(void)cop_constant_arms_load(&model->constant, cursor);
 	return cursor->err;
 }
 
@@ -443,6 +449,18 @@ static cop_err load_control(cop_model *model, const cop_section_file *file)
 	cop_control_init(&model->control);
 	cop_constant_arms_clear(&model->constant);
 	return load_optional(model, file, "control", CONTROL_VERSION, load_control_section);
+}
+
+static cop_err load_gains_section(cop_model *model, cop_cursor *cursor)
+{
+	cop_arm_gains_load(&model->gains, cursor);
+	return cursor->err;
+}
+
+static cop_err load_gains(cop_model *model, const cop_section_file *file)
+{
+	cop_arm_gains_clear(&model->gains, 0.0);
+	return load_optional(model, file, "gains", GAINS_VERSION, load_gains_section);
 }
 
 /* The saved state's size, for what is loaded next. */
@@ -523,6 +541,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_apprentice(model, &file);
 	if (err == COP_OK)
 		err = load_control(model, &file);
+	if (err == COP_OK)
+		err = load_gains(model, &file);
 	if (err == COP_OK)
 		err = load_losses(model, &file);
 	if (err == COP_OK)

@@ -38,7 +38,8 @@ struct cop_model {
 	cop_shadow shadow;
 	cop_apprentice apprentice;
 	cop_control control;
-	cop_constant_arms constant;
+	cop_constant_arms constant; /* of decisions beside a control group */
+	cop_arm_gains gains;        /* of decisions without one */
 	cop_model_maker made_by;
 	uint8_t *playable; /* room for a flag for each arm */
 	cop_positions positions;
@@ -62,6 +63,12 @@ static inline cop_candidates cop_model_candidates(const cop_model_context *conte
 static inline cop_candidates cop_model_state_left(const cop_pending_entry *entry)
 {
 	return (cop_candidates){ .row = &entry->candidate, .mask = entry->mask };
+}
+
+/* Of the hashes that say who is held out. */
+static inline uint64_t cop_model_state_control_key(const cop_model *model)
+{
+	return model->set.learner.seed * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* How many actions the context has; values: 0. */

@@ -285,7 +285,7 @@ void cop_pending_record_fill(
 		.rev = decision->rev,
 		.arm = (uint16_t)decision->arm,
 		.size = (uint16_t)(shape->size_count - 1),
-		.u = entry->split ? (int8_t)entry->cluster : decision->u,
+		.u = shape->arms > 0 ? (int8_t)entry->cluster : decision->u,
 		.flags = (uint8_t)(flags & 0xff),
 		.id_kind = (uint8_t)((id->kind - 1) | (entry->kept ? COP_PENDING_KEPT : 0) |
 		                     (entry->unheard ? COP_PENDING_UNHEARD : 0) |
@@ -358,12 +358,12 @@ void cop_pending_record_view(
 		.observed = (r->flags & COP_PENDING_OBSERVED) != 0,
 		.split = (r->id_kind & COP_PENDING_SPLIT) != 0,
 		.kept = (r->id_kind & COP_PENDING_KEPT) != 0,
-		.cluster = (r->id_kind & COP_PENDING_SPLIT) != 0 ? (uint8_t)r->u : 0,
+		.cluster = values ? COP_PENDING_ALONE : (uint8_t)r->u,
 		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
 		        .arm = r->arm,
 		        .greedy = (r->flags & COP_PENDING_GREEDY) != 0,
-		        .u = (r->id_kind & COP_PENDING_SPLIT) != 0 ? 0 : r->u,
+		        .u = values ? r->u : 0,
 		        .p = values ? 1.0 : r->action,
 		        .y = values ? r->action : 0.0,
 		        .rev = r->rev,
@@ -476,8 +476,9 @@ static cop_err load_decision(
 	cop_decision *decision = &entry->decision;
 	unsigned flags = cop_cursor_u8(cursor) | (beside & COP_PENDING_MEASURED_HERE ? COP_PENDING_MEASURED : 0u);
 	const int8_t u = (int8_t)cop_cursor_u8(cursor);
-	decision->u = entry->split ? 0 : u;
-	entry->cluster = entry->split ? (uint8_t)u : 0;
+	const int8_t least = entry->split ? 0 : -1, most = shape->arms == 0 ? 1 : INT8_MAX;
+	decision->u = shape->arms == 0 ? u : 0;
+	entry->cluster = shape->arms == 0 ? COP_PENDING_ALONE : (uint8_t)u;
 	entry->time = cop_cursor_f64(cursor);
 	double action = cop_cursor_f64(cursor);
 	decision->rev = cop_cursor_u64(cursor);
@@ -491,8 +492,8 @@ static cop_err load_decision(
 	decision->y = shape->arms == 0 ? action : 0.0;
 	if (((flags & (COP_PENDING_SECOND | COP_PENDING_COMPARED)) != 0 && (flags & COP_PENDING_SHADOW) == 0) ||
 	        ((flags & COP_PENDING_MEASURED) != 0 && (flags & COP_PENDING_COMPARED) == 0) ||
-	        !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 || decision->u > 1 ||
-	        (entry->split && u < 0) || (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
+	        !(decision->p > 0.0 && decision->p <= 1.0) || u < least || u > most ||
+	        (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
 		return COP_EFORMAT;
 	cop_err err = entry->records ? cop_pending_losses_load(cursor, entry) : COP_OK;
 	if (err != COP_OK)

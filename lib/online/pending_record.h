@@ -21,7 +21,7 @@ typedef struct cop_pending_record {
 	uint32_t older, younger; /* handles */
 	uint16_t arm;
 	uint16_t size; /* of the shape's sizes: that when the record was filled */
-	int8_t u;      /* of a decision with a control group, which is never of values: its unit's cluster */
+	int8_t u;      /* of arms and candidates: the cluster of the decision's unit, -1 where none was told */
 	uint8_t flags;
 	uint8_t id_kind; /* and what stands beside it */
 	uint8_t id_length;

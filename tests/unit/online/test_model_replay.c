@@ -151,7 +151,7 @@ static void decide(run *r, logged *l)
 	cop_model_context context = { .id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer };
 	cop_event_id unit = model_id(cop_rng_below(&r->rng, 50));
 	bool repeated = false;
-	if (holds && cop_rng_below(&r->rng, 2) == 0)
+	if (cop_rng_below(&r->rng, 2) == 0)
 		context.unit = &unit;
 	if (holds && cop_rng_below(&r->rng, 2) == 0)
 		context.caller = (cop_control_caller){ (uint32_t)cop_rng_below(&r->rng, FIXTURE_ARMS), 0.5 };

@@ -68,7 +68,9 @@ static void any_id(cop_event_id *id, cop_rng *rng)
 /* Only what such a table keeps. */
 static void any_decision(cop_decision *decision, const cop_pending_shape *shape, cop_rng *rng)
 {
-	*decision = (cop_decision){ .p = 1.0, .u = (int8_t)cop_rng_sign(rng), .rev = cop_rng_u64(rng) };
+	*decision = (cop_decision){ .p = 1.0, .rev = cop_rng_u64(rng) };
+	const int8_t sign = (int8_t)cop_rng_sign(rng);
+	decision->u = shape->arms == 0 ? sign : 0;
 	decision->greedy = cop_rng_below(rng, 2) != 0;
 	if (shape->arms == 0) {
 		decision->y = cop_rng_unit(rng);
@@ -233,10 +235,9 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
 	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
 	w->entry.split = shape->arms > 0 && cop_rng_below(rng, 3) == 0;
-	if (w->entry.split) { /* no decision with a control group is of values */
-		w->entry.decision.u = 0;
+	w->entry.cluster = COP_PENDING_ALONE; /* no decision with a control group is of values */
+	if (w->entry.split || (shape->arms > 0 && cop_rng_below(rng, 2) == 0))
 		w->entry.cluster = (uint8_t)cop_rng_below(rng, 128);
-	}
 	w->entry.kept = w->entry.split && w->entry.observed && cop_rng_below(rng, 2) != 0;
 	w->entry.owner = owners[cop_rng_below(rng, OWNERS)];
 	row_random(&w->x, rng, D, 0.4, 0);
@@ -835,8 +836,11 @@ static void test_load_forged_entry_is_refused(void **state)
 		{ ARMS, FLAGS, 1, { 8 }, COP_EFORMAT },
 		{ ARMS, FLAGS, 1, { 5 }, COP_OK },
 		{ ARMS, FLAGS, 1, { 2 }, COP_EFORMAT }, /* losses that are not there */
-		{ ARMS, U, 1, { 2 }, COP_EFORMAT },
+		{ ARMS, U, 1, { 127 }, COP_OK }, /* a cluster */
+		{ ARMS, U, 1, { 0xfe }, COP_EFORMAT },
 		{ ARMS, U, 1, { 0xff }, COP_OK },
+		{ 0, U, 1, { 2 }, COP_EFORMAT },
+		{ 0, U, 1, { 0xff }, COP_OK },
 		{ ARMS, TIME, 8, { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f }, COP_ENONFINITE },
 		{ ARMS, TIME, 8, { 0, 0, 0, 0, 0, 0, 0xf0, 0xff }, COP_ENONFINITE },
 		{ ARMS, ACTION, 8, { 0 }, COP_EFORMAT },
