@@ -53,7 +53,7 @@ static totals add_up(const cop_cluster_mean *mean)
 
 static double effective(double sum, double squares) { return squares > 0.0 ? sum * sum / squares : 0.0; }
 
-double cop_cluster_effective(const double w[COP_CLUSTERS])
+double cop_cluster_mean_effective(const double w[COP_CLUSTERS])
 {
 	double sum = 0.0, squares = 0.0;
 	for (size_t c = 0; c < COP_CLUSTERS; c++) {
@@ -70,7 +70,7 @@ static double boundary(double v, double risk)
 	return sqrt(v * (v + SPREAD) / SPREAD * (log((v + SPREAD) / v) + 2.0 * log(0.5 / risk)));
 }
 
-double cop_cluster_radius(const double n[COP_CLUSTERS], const double s[COP_CLUSTERS], double clusters, double risk)
+double cop_cluster_mean_radius(const double n[COP_CLUSTERS], const double s[COP_CLUSTERS], double clusters, double risk)
 {
 	double all = 0.0, sum = 0.0, squares = 0.0;
 	for (size_t c = 0; c < COP_CLUSTERS; c++) {
@@ -81,8 +81,7 @@ double cop_cluster_radius(const double n[COP_CLUSTERS], const double s[COP_CLUST
 		double left = s[c] - sum / all * n[c];
 		squares += left * left;
 	}
-	return clusters < LEAST ? (double)INFINITY
-	                        : boundary(squares / (all * all) * (1.0 + WIDER / clusters), risk);
+	return clusters < LEAST ? (double)INFINITY : boundary(squares / (all * all) * (1.0 + WIDER / clusters), risk);
 }
 
 static double divergence(double p, double q)
@@ -118,7 +117,7 @@ void cop_cluster_mean_bounds(const cop_cluster_mean *mean, double risk, double *
 	if (least >= LEAST) {
 		for (size_t c = 0; c < COP_CLUSTERS; c++)
 			n[c] = (double)mean->count[c];
-		double wide = cop_cluster_radius(n, mean->sum, least, risk);
+		double wide = cop_cluster_mean_radius(n, mean->sum, least, risk);
 		*low = fmax(t.s / t.n - wide, 0.0);
 		*high = fmin(t.s / t.n + wide, 1.0);
 		return;

@@ -35,9 +35,10 @@ void cop_cluster_mean_bounds(const cop_cluster_mean *mean, double risk, double *
 
 /* Of values of any size, with n of sum s in each cluster: half the width of that boundary about their mean, where
  * `clusters` is k, at least 10; below, the width is infinite. Some n > 0. */
-double cop_cluster_radius(const double n[COP_CLUSTERS], const double s[COP_CLUSTERS], double clusters, double risk);
+double cop_cluster_mean_radius(
+        const double n[COP_CLUSTERS], const double s[COP_CLUSTERS], double clusters, double risk);
 /* Effective number of clusters, by w >= 0; 0 where all are. */
-double cop_cluster_effective(const double w[COP_CLUSTERS]);
+double cop_cluster_mean_effective(const double w[COP_CLUSTERS]);
 
 void cop_cluster_mean_save(const cop_cluster_mean *mean, cop_bytes *out);
 /* Errors stay in the cursor's err; COP_EFORMAT: no values give such sums. */

@@ -40,8 +40,8 @@ void cop_running_bound_init(cop_running_bound *bound, double low, double top);
 /* least <= x <= 1e12 (what rounding lacks of least is added), least in [-1e7, top - 1e-6]. It may depend on all that
  * came before x, not on x. */
 void cop_running_bound_add(cop_running_bound *bound, double x, double least);
-/* The same of n > 0 values of one least that came one after the other: their sum, and that of their squares. All of them
- * are predicted by what came before the first, so the bound is a little wider, and holds at each of them. */
+/* The same of n > 0 values of one least that came one after the other: their sum, and that of their squares. All are
+ * predicted by what came before the first, so the bound is a little wider, and holds at each of them. */
 void cop_running_bound_add_block(cop_running_bound *bound, uint64_t n, double sum, double squares, double least);
 /* Mean of the values; 0 when there are none. */
 double cop_running_bound_mean(const cop_running_bound *bound);

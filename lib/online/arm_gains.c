@@ -160,8 +160,8 @@ static void widen(const cop_arm_gains *gains, size_t k, cop_constant_gain *out)
 		sum += s[c];
 	}
 	for (size_t i = 0; i < SUMS; i++)
-		clusters = fmin(clusters, cop_cluster_effective(w[i]));
-	const double wide = cop_cluster_radius(w[N], s, clusters, LEVEL);
+		clusters = fmin(clusters, cop_cluster_mean_effective(w[i]));
+	const double wide = cop_cluster_mean_radius(w[N], s, clusters, LEVEL);
 	out->low = fmax(fmin(out->low, sum / n - wide), -1.0);
 	out->high = fmin(fmax(out->high, sum / n + wide), 1.0);
 }
@@ -170,7 +170,7 @@ void cop_arm_gains_get(const cop_arm_gains *gains, size_t k, cop_constant_gain *
 {
 	cop_constant_arm is = gains->whole.arm[k];
 	fold(gains, k, &is);
-	cop_constant_arm_get(&is, out);
+	cop_constant_arms_figures(&is, out);
 	if (out->losses > 0 && gains->units)
 		widen(gains, k, out);
 	if (is.weight <= 0.0)

@@ -5,9 +5,10 @@
  * alone w l and w, w = 1 / p. Both ends of an arm's interval follow from these,
  *     sum of w l - l = (sum of w l of its plays) - (sum of l),
  *     sum of (w l - l)^2 = (sum of l^2) + (sum of w (w - 2) l^2 of its plays),    and so of 1 - l,
- * with every COP_ARM_GAINS_BLOCK decisions, or earlier by whoever looks. What comes later in a block is foreseen by what
- * came before the block (cop_running_bound_add_block), and nothing else is given up: the interval holds at all times.
- * An arm that was not eligible takes the decision's loss out of its sums, so a mask costs a step for each such arm.
+ * with every COP_ARM_GAINS_BLOCK decisions, or earlier for whoever looks. What comes later in a block is foreseen by
+ * what came before the block (cop_running_bound_add_block), and nothing else is given up: the interval holds at all
+ * times. An arm that was not eligible takes the decision's loss out of its sums, so a mask costs a step for each such
+ * arm.
  *
  * No propensity is assumed to be large. An arm that the policy may not play (p is 0) has w = 0, which is at most what
  * its losses are: the interval is as wide as the range of losses then, and true; there is no estimate before its first
@@ -18,8 +19,8 @@
  * unit on (which begins the figures anew) sums are kept for clusters of units (evaluate/cluster_mean.h), one without a
  * unit being one by itself, and the interval is the wider one of that and of
  *     sum s_c / sum n_c -+ the boundary of cluster_mean.h,    s_c = sum of w l - l in cluster c,
- * with k the least effective number of clusters by n, the losses, the rests, and these three of the arm's plays, weighed
- * by w; below 10 of them it is the whole range.
+ * with k the least effective number of clusters by n, the losses, the rests, and these three of the arm's plays,
+ * weighed by w; below 10 of them it is the whole range.
  *
  * Memory is taken once. Plain struct; distinct objects on distinct threads. */
 #ifndef COP_ONLINE_ARM_GAINS_H
@@ -38,9 +39,9 @@ typedef struct cop_arm_gains_sums {
 } cop_arm_gains_sums;
 
 typedef struct cop_arm_gains_plays {
-	double weight, square; /* sums of w, w^2 */
-	double loss;           /* of w l */
-	double over, under;    /* of w (w - 2) l^2, w (w - 2) (1 - l)^2 */
+	double weight, square;      /* sums of w, w^2 */
+	double loss;                /* of w l */
+	double over, under;         /* of w (w - 2) l^2, w (w - 2) (1 - l)^2 */
 	cop_arm_gains_sums without; /* decisions in which it was not eligible */
 } cop_arm_gains_plays;
 

@@ -47,7 +47,7 @@ void cop_constant_arms_add(cop_constant_arms *arms, uint32_t arm, double p, cons
 	}
 }
 
-void cop_constant_arm_get(const cop_constant_arm *one, cop_constant_gain *out)
+void cop_constant_arms_figures(const cop_constant_arm *one, cop_constant_gain *out)
 {
 	*out = (cop_constant_gain){
 		.losses = one->over.n,
@@ -65,7 +65,7 @@ void cop_constant_arm_get(const cop_constant_arm *one, cop_constant_gain *out)
 
 void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out)
 {
-	cop_constant_arm_get(&arms->arm[k], out);
+	cop_constant_arms_figures(&arms->arm[k], out);
 }
 
 void cop_constant_arms_save(const cop_constant_arms *arms, cop_bytes *out)

@@ -15,8 +15,8 @@
 
 #include "evaluate/running_bound.h"
 
-#define COP_CONSTANT_ARMS_MOST 32 /* models of more have no such figures */
-#define COP_CONSTANT_ARMS_RISK 0.05
+#define COP_CONSTANT_ARMS_MOST   32 /* models of more have no such figures */
+#define COP_CONSTANT_ARMS_RISK   0.05
 #define COP_CONSTANT_ARMS_WEIGHT 1e11 /* the most: a larger one counts as this, which only moves the ends outward */
 
 typedef struct cop_constant_arm {
@@ -43,7 +43,7 @@ typedef struct cop_constant_gain {
 } cop_constant_gain;
 
 void cop_constant_arms_get(const cop_constant_arms *arms, size_t k, cop_constant_gain *out);
-void cop_constant_arm_get(const cop_constant_arm *arm, cop_constant_gain *out);
+void cop_constant_arms_figures(const cop_constant_arm *arm, cop_constant_gain *out);
 /* 1 / p, at most COP_CONSTANT_ARMS_WEIGHT. */
 static inline double cop_constant_arms_weight(double p)
 {

@@ -320,7 +320,8 @@ static void find_maker(cop_model *model, const cop_model_context *context)
 	if (!model->made_by.split)
 		return;
 	cop_control_split *split = &model->made_by.split_by;
-	*split = cop_control_find(&terms, context->unit != NULL ? context->unit : context->id, cop_model_state_control_key(model));
+	*split = cop_control_find(
+	        &terms, context->unit != NULL ? context->unit : context->id, cop_model_state_control_key(model));
 	if (split->by == COP_CONTROL_POLICY && !cop_control_allows(&model->control, &terms))
 		split->by = COP_CONTROL_KEPT;
 }
@@ -345,8 +346,9 @@ void cop_model_held_probabilities(const cop_model *model, const cop_model_contex
 static void let_baseline_decide(cop_model *model, const cop_model_context *context, cop_decision *out)
 {
 	cop_model_maker *maker = &model->made_by;
-	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id, cop_model_state_control_key(model),
-	        cop_model_state_arms(model, context), baseline_mask(model, context), &out->arm);
+	out->p = cop_control_play(maker->split_by.terms.baseline, &context->caller, context->id,
+	        cop_model_state_control_key(model), cop_model_state_arms(model, context), baseline_mask(model, context),
+	        &out->arm);
 	maker->own_p = cop_model_state_follow(model, context, out);
 }
 

@@ -2,8 +2,7 @@
  * one went on meanwhile. */
 #include "online/model_gain.h"
 
-uint8_t cop_model_gain_cluster(
-        const cop_model *model, const cop_model_context *context, const cop_control_split *split)
+uint8_t cop_model_gain_cluster(const cop_model *model, const cop_model_context *context, const cop_control_split *split)
 {
 	if (split == NULL && (context->unit == NULL || model->gains.whole.count == 0))
 		return COP_PENDING_ALONE;

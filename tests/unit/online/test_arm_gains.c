@@ -1,5 +1,5 @@
-/* The policy against each arm alone, by blocks: its figures and intervals by plain recomputation from all decisions, and
- * against worlds whose truth is known. `test_arm_gains launches` prints the table of docs/evidence/intervals.md. */
+/* The policy against each arm alone, by blocks: its figures and intervals by plain recomputation from all decisions,
+ * and against worlds whose truth is known. `test_arm_gains launches` prints the table of docs/evidence/intervals.md. */
 #include "support.h"
 
 #include <math.h>
@@ -290,8 +290,8 @@ static void test_intervals_cover_the_gain_at_all_times_and_find_its_sign(void **
 }
 
 /* Units that come again: of each unit every arm's mean loss is its own, high for `share` of units, so that no arm is
- * better than the policy where all units are looked at. How many arms' intervals ever excluded that, by decisions alone and
- * over clusters. */
+ * better than the policy where all units are looked at. How many arms' intervals ever excluded that, by decisions alone
+ * and over clusters. */
 typedef struct visitors {
 	size_t units, visits;
 	double share, low, high;

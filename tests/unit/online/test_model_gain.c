@@ -39,28 +39,24 @@ static cop_constant_gain gain_of(const cop_model *model, size_t k)
 
 /* Whether an arm's interval ever missed the gain so far: of each context, over what the policy's arms would lose by the
  * shares with which it draws them. */
-static bool misses(const char *learner, uint64_t number)
+static bool misses(const char *learner, uint64_t number, size_t *better)
 {
 	cop_model_settings s;
 	cop_rng rng;
 	bool missed = false;
-	double sum[ARMS] = { 0.0 }, policy = 0.0, shares[ARMS];
+	double sum[ARMS] = { 0.0 }, policy = 0.0;
 	settings_of(&s, learner, number);
 	cop_model *model = model_new(&s);
 	cop_rng_init(&rng, FIXTURE_SEED, 900 + number);
 	for (uint64_t t = 0; t < EVENTS; t++) {
 		float value = (float)cop_rng_unit(&rng);
-		const cop_row x = { .d = 1, .dense = &value };
-		const cop_model_logged look = { .x = &x, .arm = 0, .p = 1.0 };
-		cop_policy_view view = { .p = NULL };
-		assert_int_equal(cop_model_view_logged(model, &look, &view), COP_OK);
-		for (size_t k = 0; k < ARMS; k++)
-			shares[k] = view.p[k];
 		const cop_decision d = decide(model, t, value, NULL, (double)t);
-		assert_true(fabs(shares[d.arm] - d.p) < 1e-6);
+		const cop_policy_view view = cop_learner_last_policy(cop_model_learner(model));
 		for (size_t k = 0; k < ARMS; k++) {
+			const double share = view.p[k];
+			assert_true(k != d.arm || share == d.p);
 			sum[k] += mean_loss((double)value, k);
-			policy += shares[k] * mean_loss((double)value, k);
+			policy += share * mean_loss((double)value, k);
 		}
 		double loss = cop_rng_unit(&rng) < mean_loss((double)value, d.arm) ? 1.0 : 0.0;
 		assert_int_equal(model_feedback(model, t, loss, (double)t), COP_FEEDBACK_APPLIED);
@@ -71,7 +67,8 @@ static bool misses(const char *learner, uint64_t number)
 			missed |= is.low > gain || is.high < gain;
 		}
 	}
-	assert_true(gain_of(model, 2).gain > gain_of(model, 0).gain);
+	*better += gain_of(model, 2).low > 0.0;
+	assert_true(gain_of(model, 2).high > 0.0); /* it is the worst one */
 	cop_model_free(model);
 	return missed;
 }
@@ -82,10 +79,10 @@ static void test_intervals_cover_the_gain_of_models_that_learn(void **state)
 	static const char *const learners[] = { "dgt", "ensemble" };
 	static const size_t launches[] = { 100, 20 };
 	for (size_t i = 0; i < 2; i++) {
-		size_t missed = 0;
+		size_t missed = 0, better = 0;
 		for (uint64_t number = 0; number < launches[i]; number++)
-			missed += misses(learners[i], number);
-		printf("%s: missed %zu of %zu\n", learners[i], missed, launches[i]);
+			missed += misses(learners[i], number, &better);
+		printf("%s: missed %zu, better %zu of %zu\n", learners[i], missed, better, launches[i]);
 		assert_true((double)missed <= 0.05 * (double)launches[i]);
 	}
 }

@@ -836,7 +836,7 @@ static void test_load_forged_entry_is_refused(void **state)
 		{ ARMS, FLAGS, 1, { 8 }, COP_EFORMAT },
 		{ ARMS, FLAGS, 1, { 5 }, COP_OK },
 		{ ARMS, FLAGS, 1, { 2 }, COP_EFORMAT }, /* losses that are not there */
-		{ ARMS, U, 1, { 127 }, COP_OK }, /* a cluster */
+		{ ARMS, U, 1, { 127 }, COP_OK },        /* a cluster */
 		{ ARMS, U, 1, { 0xfe }, COP_EFORMAT },
 		{ ARMS, U, 1, { 0xff }, COP_OK },
 		{ 0, U, 1, { 2 }, COP_EFORMAT },
