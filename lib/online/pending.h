@@ -78,7 +78,7 @@ typedef struct cop_pending_entry {
 	bool observed;   /* another system decided (online/model_apprentice.h); split: a baseline did */
 	bool split;      /* there was a control group (online/control.h) */
 	bool kept;       /* the baseline decided for want of allowance, not for the control group */
-	uint8_t cluster; /* of arms and candidates: of the decision's unit, below 128; not split: or COP_PENDING_ALONE */
+	uint8_t cluster; /* of its unit, below 128; not split: or COP_PENDING_ALONE; of values always that */
 	uint32_t owner;  /* whose it is; 0: nobody's in particular */
 	double own_p;    /* observed: probability with which the model would have played the arm; else 0 */
 	bool refitted;   /* one prediction more is kept than the shape says: a refit's */

@@ -160,6 +160,7 @@ static const model_seed models[] = {
 	{ "dgt_literal", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_BINS, true },
 	{ "dgt_challenged", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, CHALLENGED, COP_VALUE_BINS,
 	        false },
+	{ "dgt_units", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_BINS, false },
 	{ "dgt_held", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE, COP_VALUE_BINS, false },
 	{ "mixture_held_challenged", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_LAST, 40, false,
 	        CHALLENGED, COP_VALUE_BINS, false },
@@ -268,6 +269,10 @@ static void live(cop_model *model, const model_seed *seed)
 		cop_row x = draw_row(seed->features, &rng, &rows[0]);
 		cop_event_id_from_unsigned(&id, i);
 		cop_model_context context = { .id = &id, .x = &x, .defer = i + 1 == seed->events };
+		cop_event_id unit;
+		cop_event_id_from_unsigned(&unit, i % 5);
+		if (strstr(seed->name, "units") != NULL)
+			context.unit = &unit;
 		if (ranks(seed)) {
 			context.candidate = candidate;
 			context.candidates = 1 + i % CANDIDATES;
