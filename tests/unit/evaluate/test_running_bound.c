@@ -70,6 +70,36 @@ static void test_low_equals_bisection_over_the_formula(void **state)
 	}
 }
 
+static void test_block_of_one_is_one_value_and_a_larger_one_is_foreseen_as_a_whole(void **state)
+{
+	(void)state;
+	cop_running_bound one, block, whole;
+	cop_rng rng;
+	cop_rng_init(&rng, 3, 0);
+	cop_running_bound_init(&one, -1.0, 1.0);
+	block = whole = one;
+	for (size_t i = 0; i < 50; i++) {
+		double n = 0.0, sum = 0.0, squares = 0.0, gaps = 0.0, x[8];
+		const double foreseen = whole.n == 0 ? 0.0 : cop_sum_value(&whole.x) / (1.0 + (double)whole.n);
+		for (size_t k = 0; k < 8; k++, n += 1.0) {
+			x[k] = cop_rng_below(&rng, 4) == 0 ? 3.0 * cop_rng_unit(&rng) : -cop_rng_unit(&rng);
+			sum += x[k];
+			squares += x[k] * x[k];
+			gaps += (x[k] - foreseen) * (x[k] - foreseen);
+			cop_running_bound_add(&one, x[k], -1.0);
+			cop_running_bound_add_block(&block, 1, x[k], x[k] * x[k], -1.0);
+		}
+		const double before = whole.price[5];
+		cop_running_bound_add_block(&whole, 8, sum, squares, -1.0);
+		assert_true(fabs(whole.price[5] - before - whole.rate[5] * gaps) < 1e-12);
+		assert_true(fabs(foreseen) <= 1.0 && whole.n == one.n && block.n == one.n);
+	}
+	double low = cop_running_bound_low(&one, 0.05);
+	assert_true(fabs(cop_running_bound_low(&block, 0.05) - low) < 1e-9);
+	assert_true(fabs(cop_running_bound_low(&whole, 0.05) - low) < 0.05);
+	assert_true(fabs(cop_running_bound_mean(&whole) - cop_running_bound_mean(&one)) < 1e-12);
+}
+
 static void test_value_too_heavy_for_the_grid_leaves_no_bound(void **state)
 {
 	(void)state;
@@ -168,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_low_equals_bisection_over_the_formula),
+		cmocka_unit_test(test_block_of_one_is_one_value_and_a_larger_one_is_foreseen_as_a_whole),
 		cmocka_unit_test(test_value_too_heavy_for_the_grid_leaves_no_bound),
 		cmocka_unit_test(test_bound_holds_at_all_times_when_means_drift),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
