@@ -482,7 +482,7 @@ def test_page_tells_who_decided_and_gives_no_verdict_where_the_split_is_wrong(br
     browser.run(f"put(document.getElementById('gain'), gain({json.dumps({'arm_gains': [{**unknown, 'arm': 'news'}, unknown]})}))")
     assert "There is no control group" in text(browser, "gain")
     cells = browser.run("[...document.querySelectorAll('#gain table tr')].map((row) => [...row.children].map((e) => e.textContent))")
-    assert cells == [["arm", "gain", "from", "to", "worth"], ["news", "–", "-0.5", "0.5", "0"], ["1", "–", "-0.5", "0.5", "0"]]
+    assert cells == [["arm", "gain", "from", "to", "worth"], ["news", "–", "-0.5", "0.5", "0"], ["arm 1", "–", "-0.5", "0.5", "0"]]
     assert browser.run(CUT) == [] and complaints(browser, url) == []
 
 
