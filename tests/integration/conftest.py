@@ -374,7 +374,8 @@ def daemon(tmp_path):
 def end_windows(one, client, name="m"):
     """Ends the model's reward windows of "1h", so that what came before had all the time it needed; what has ended is
     remembered for as long."""
-    text = one.config.read_text()
+    text, last = one.config.read_text(), time.monotonic()
+    wait_for(lambda: time.monotonic() > last + 0.01, "all windows to be over at once: what ends later forgets the rest")
     one.write_config(text.replace('reward_window = "1h"', 'reward_window = "1ms"'))
     client.ok("reload")
     wait_for(lambda: client.model(name)["pending"] == 0, "the reward windows to end")
