@@ -108,6 +108,16 @@ void cop_replica_log_put_state(cop_replica_log *log, const cop_bytes *state)
 	log->bytes += batch->state.length;
 }
 
+void cop_replica_log_drop_states(cop_replica_log *log)
+{
+	for (size_t i = 0; i < log->count; i++) {
+		cop_bytes *state = &at(log, i)->state;
+		log->bytes -= state->length;
+		cop_bytes_fini(state);
+		cop_bytes_init(state);
+	}
+}
+
 uint64_t cop_replica_log_first(const cop_replica_log *log) { return log->count == 0 ? log->next : at(log, 0)->first; }
 
 /* The place of the batch that the record is in; log->count: none. */

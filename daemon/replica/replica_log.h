@@ -28,6 +28,8 @@ void cop_replica_log_fini(cop_replica_log *log);
 void cop_replica_log_put(cop_replica_log *log, const void *data, size_t length, uint64_t first, uint64_t count);
 /* The encoded checksums (copied) of the state behind the newest record. */
 void cop_replica_log_put_state(cop_replica_log *log, const cop_bytes *state);
+/* Forgets them all: the state became another one without a record. */
+void cop_replica_log_drop_states(cop_replica_log *log);
 
 /* Number of the oldest record that is there; log->next: there is none. */
 uint64_t cop_replica_log_first(const cop_replica_log *log);

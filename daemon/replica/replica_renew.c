@@ -46,6 +46,8 @@ static bool look(cop_replica_leader *l, double now, uint64_t *renewed, uint64_t 
 
 bool cop_replica_renew_turn(cop_replica_leader *l, double now, uint64_t *renewed, uint64_t *left)
 {
+	if (l->forgot != l->durable->forgot) /* what was summed until then has whoever is forgotten */
+		cop_replica_log_drop_states(&l->log);
 	l->forgot = l->durable->forgot;
 	if (!look(l, now, renewed, left))
 		return false;

@@ -31,7 +31,7 @@ def same(leader, *followers):
 @pytest.fixture
 def three(daemon):
     """A leader and two followers that know tom."""
-    leader = instance(daemon, "a", models=MODELS, compare=20).start()
+    leader = instance(daemon, "a", models=MODELS, compare=1).start()
     followers = [instance(daemon, name, of=[leader], models=MODELS).start() for name in "bc"]
     live(leader.client(), 0, 60, names="md", tom=4)
     follows(leader, *followers)

@@ -112,6 +112,13 @@ static void test_log_taking_ends_where_the_state_was_summed(void **state)
 	assert_null(cop_replica_log_state(&log, 40));
 	assert_int_equal(cop_replica_log_state(&log, 20)->length, 4);
 	assert_int_equal(taken(&log, 21, 1u << 20), 10);
+	const size_t before = log.bytes;
+	cop_replica_log_drop_states(&log);
+	assert_null(cop_replica_log_state(&log, 20));
+	assert_int_equal(log.bytes, before - 4);
+	assert_int_equal(taken(&log, 1, 1u << 20), 30);
+	cop_replica_log_put_state(&log, &sums); /* behind the newest record again */
+	assert_int_equal(cop_replica_log_state(&log, 30)->length, 4);
 	cop_replica_log_fini(&log);
 	cop_bytes_fini(&sums);
 }

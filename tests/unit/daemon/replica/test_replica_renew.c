@@ -53,6 +53,27 @@ static void test_nobody_to_wait_for_is_done_at_once(void **state)
 	assert_true(cop_replica_renew_stands(&leader));
 }
 
+/* It is of models that have whoever is forgotten, and would be told to followers that begin anew behind that record. */
+static void test_states_of_before_are_told_no_more(void **state)
+{
+	(void)state;
+	static const uint8_t record[COP_JOURNAL_FRAME_HEAD] = { 0 };
+	cop_bytes sums;
+	cop_bytes_init(&sums);
+	cop_bytes_put(&sums, "sums", 4);
+	cop_replica_log_init(&leader.log, 1, 1u << 20);
+	cop_replica_log_put(&leader.log, record, sizeof record, 1, 1);
+	cop_replica_log_put_state(&leader.log, &sums);
+	assert_non_null(cop_replica_log_state(&leader.log, 1));
+	assert_true(turn(1.0));
+	assert_null(cop_replica_log_state(&leader.log, 1));
+	cop_replica_log_put_state(&leader.log, &sums);
+	assert_true(turn(2.0));
+	assert_non_null(cop_replica_log_state(&leader.log, 1)); /* of now */
+	cop_replica_log_fini(&leader.log);
+	cop_bytes_fini(&sums);
+}
+
 static void test_followers_begin_anew_one_after_another(void **state)
 {
 	(void)state;
@@ -105,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_nobody_to_wait_for_is_done_at_once, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_states_of_before_are_told_no_more, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_followers_begin_anew_one_after_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_one_that_does_not_come_back_is_left, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
