@@ -448,7 +448,7 @@ typedef struct merge_seed {
 static const merge_seed merges[] = {
 	{ "ask", COP_MERGE_ASK, 0, 0.0 },
 	{ "summary", COP_MERGE_SUMMARY, 0, 3.0 },
-	{ "summary_infinite", COP_MERGE_SUMMARY, 0, INFINITY },
+	{ "summary_infinite", COP_MERGE_SUMMARY, 0, (double)INFINITY },
 	{ "end", COP_MERGE_END, 0, 0.0 },
 	{ "refused", COP_MERGE_REFUSED, 0, 0.0 },
 	{ "cut", COP_MERGE_SUMMARY, 20, 0.0 },
