@@ -3,8 +3,9 @@
  * closed descriptors go when a read ends in error, and else within a second of the next read.
  *
  * `lock` guards the entries and counts; nothing else is locked meanwhile. `queued` is atomic, since the loop takes from
- * it for each message. Bytes are added there before ZeroMQ sees them, so the loop never takes what was not added;
- * what ZeroMQ lets go unseen, with a connection that ended while its queue was full, stays until the loop is idle.
+ * it for each message. Bytes are added there before ZeroMQ sees them, so the loop never takes what was not added. What
+ * ZeroMQ lets go unseen, with a connection that ended while its queue was full, goes when the loop has found all queues
+ * empty: then no more can wait than came in the last moments, and what encrypted connections hold back.
  *
  * Connections are ended by shutdown, never by close: the descriptor is ZeroMQ's. */
 #include "daemon/serve/inlet.h"
@@ -34,7 +35,8 @@
 #define SLACK         (64ull << 10) /* above message_limit: what is answered too_large, and again of other frames */
 #define SUBSCRIPTIONS 10000u        /* and cancellations, of a connection */
 #define SWEEP_NS      1000000000ull /* between looks at closed descriptors */
-#define CALM_NS       1000000000ull /* without a message, after which an idle loop has taken all there are */
+#define CALM_NS       1000000000ull /* after which what has come is there to be taken, or belongs to no whole message */
+#define MOMENT_NS     100000000ull  /* in which what was counted becomes something to be taken */
 #define SLOWEST_NS    20000000ull
 #define PAUSE_NS      1000000l
 #define FEWEST        64u /* descriptors */
@@ -74,8 +76,10 @@ struct cop_inlet {
 	uint64_t unfinished, untaken, ignored, closed[COP_INLET_REASONS];
 	uint64_t next_sweep, next_slowest;
 	_Atomic uint64_t queued[COP_INLET_QUEUES];
-	_Atomic uint64_t last; /* when a message was finished */
-	_Atomic bool seals;    /* some endpoint is one of CURVE's */
+	_Atomic uint64_t added[COP_INLET_QUEUES]; /* to those, ever */
+	/* The loop's: what was added when it looked a moment ago, and at least a moment before that. */
+	uint64_t marked[COP_INLET_QUEUES], before[COP_INLET_QUEUES], mark;
+	_Atomic bool seals; /* some endpoint is one of CURVE's */
 };
 
 static _Atomic(cop_inlet *) active;
@@ -391,25 +395,29 @@ static cop_inlet_kind kind_of(const connection *c)
 	return c->kind == COP_INLET_OUTGOING && c->in.seal == COP_ZMTP_CURVE ? c->sealed : c->kind;
 }
 
+static void put(cop_inlet *inlet, cop_inlet_kind queue, uint64_t cost)
+{
+	atomic_fetch_add(&inlet->added[queue], cost);
+	atomic_fetch_add(&inlet->queued[queue], cost);
+}
+
 static void add(cop_inlet *inlet, connection *c, const cop_zmtp_done *done)
 {
 	cop_inlet_kind kind = kind_of(c);
 	bool out = kind == COP_INLET_OUTGOING;
 	if (done->messages == 0 || kind == COP_INLET_ACTIONS)
 		return;
-	uint64_t now = cop_clock_monotonic_ns();
-	atomic_store_explicit(&inlet->last, now, memory_order_relaxed);
 	if (c->in.seal == COP_ZMTP_CURVE) {
-		c->since = c->untaken == 0 ? now : c->since;
+		c->since = c->untaken == 0 ? cop_clock_monotonic_ns() : c->since;
 		c->untaken += done->all;
 		inlet->untaken += done->all;
 	}
 	if (out || kind == COP_INLET_CONTEXTS)
-		atomic_fetch_add(&inlet->queued[COP_INLET_CONTEXTS], done->contexts);
+		put(inlet, COP_INLET_CONTEXTS, done->contexts);
 	if (out || kind == COP_INLET_FEEDBACK)
-		atomic_fetch_add(&inlet->queued[COP_INLET_FEEDBACK], done->feedback);
+		put(inlet, COP_INLET_FEEDBACK, done->feedback);
 	if (kind == COP_INLET_REQUESTS || kind == COP_INLET_ADMIN || kind == COP_INLET_PULL)
-		atomic_fetch_add(&inlet->queued[kind], done->all);
+		put(inlet, kind, done->all);
 }
 
 /* New bytes of a sender, or of an encrypted subscriber; all are passed on, or none. */
@@ -521,20 +529,35 @@ bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue)
 	return atomic_load_explicit(&inlet->queued[queue], memory_order_relaxed) > inlet->share / 2;
 }
 
+/* No queue counts more than came since a moment ago, beside `held`, which may wait for their ends. */
+static void forget_lost(cop_inlet *inlet, uint64_t held)
+{
+	uint64_t now = cop_clock_monotonic_ns();
+	const bool anew = now - inlet->mark >= MOMENT_NS;
+	inlet->mark = anew ? now : inlet->mark;
+	for (size_t i = 0; i < COP_INLET_QUEUES; i++) {
+		if (anew) {
+			inlet->before[i] = inlet->marked[i];
+			inlet->marked[i] = atomic_load(&inlet->added[i]);
+		}
+		uint64_t was = atomic_load(&inlet->queued[i]);
+		const uint64_t most = atomic_load(&inlet->added[i]) - inlet->before[i] + held;
+		while (was > most && !atomic_compare_exchange_weak(&inlet->queued[i], &was, most))
+			;
+	}
+}
+
 void cop_inlet_idle(cop_inlet *inlet)
 {
+	uint64_t held = 0;
 	if (cop_inlet_seals(inlet)) {
 		(void)pthread_mutex_lock(&inlet->lock);
 		end_holders(inlet);
+		held = inlet->untaken;
 		(void)pthread_mutex_unlock(&inlet->lock);
 	}
-	if (queued(inlet) == 0 || cop_clock_monotonic_ns() - atomic_load(&inlet->last) < CALM_NS)
-		return;
-	for (size_t i = 0; i < COP_INLET_QUEUES; i++) {
-		uint64_t was = atomic_load(&inlet->queued[i]);
-		if (cop_clock_monotonic_ns() - atomic_load(&inlet->last) >= CALM_NS)
-			(void)atomic_compare_exchange_strong(&inlet->queued[i], &was, 0);
-	}
+	if (queued(inlet) > 0)
+		forget_lost(inlet, held);
 }
 
 /* ZeroMQ keeps messages back only for a connection that takes no more bytes: whoever merely has some on the way reads.

@@ -97,8 +97,9 @@ bool cop_inlet_seals(const cop_inlet *inlet);
 void cop_inlet_taken_from(cop_inlet *inlet, int fd);
 /* So much is queued that messages are to be dropped or refused until it is less. */
 bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue);
-/* The loop found all queues empty: what was counted and got lost with a connection is forgotten, and encrypted
- * connections that hold back most end until what they do is an eighth of the budget at most. */
+/* The loop found all queues empty: what was counted and got lost with a connection is forgotten within two tenths of a
+ * second, however much comes meanwhile, and encrypted connections that hold back most end until what they do is an
+ * eighth of the budget at most. */
 void cop_inlet_idle(cop_inlet *inlet);
 /* Ends the connection of that kind that takes no more bytes and has most unread, if any; at most one in 20 ms. */
 void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind);
