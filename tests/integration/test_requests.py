@@ -210,7 +210,7 @@ def test_status_shows_what_is_documented(daemon):
         "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
         "past", "forget", "log_dropped", "queues",
     }  # fmt: skip
-    assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped"}
+    assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped", "turns", "answer_turns"}
     assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",
                                             "actions_dropped", "subscribers"}
     assert whole["forget"] == {"state": "nothing", "orders": 0, "done": 0, "failed": 0}
@@ -227,7 +227,7 @@ def test_status_shows_what_is_documented(daemon):
         "defaulted", "dropped", "unknown_names", "position_repeats", "short_contexts", "evicted", "refused", "loss_sum", "outliers",
         "contexts", "feedback_stream", "unheard", "refit",
     }  # fmt: skip
-    assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {
+    assert a.keys() == counted | {"arms", "policy", "arm_gains"} and v.keys() == counted | {
         "bits", "value_range", "delta", "feedback_points",
     }  # fmt: skip
     assert a["unheard"].keys() == {
@@ -240,7 +240,10 @@ def test_status_shows_what_is_documented(daemon):
     assert client.ok("status", "v")["models"] == [v]
     assert client.ok("status", "", {})["models"] == [a, v]
     assert client.error("status", "nobody")["code"] == "unknown_model"
-    assert client.status()["requests"] == {"received": 6, "errors": 1, "busy": 0, "limited": 0, "replies_dropped": 0}
+    counts = client.status()["requests"]
+    assert {k: n for k, n in counts.items() if k != "turns"} == {
+        "received": 6, "errors": 1, "busy": 0, "limited": 0, "replies_dropped": 0, "answer_turns": 0,
+    }  # fmt: skip
 
 
 def test_checkpoint_writes_a_file(daemon):
