@@ -221,7 +221,7 @@ static bool agrees(const cop_setting *rule, const cop_config_model *is, const co
 		return l->max_nonzeros >= m->max_nonzeros;
 	if (strcmp(rule->name, "arms") == 0 && !cop_config_model_is(was, COP_SETTING_OF_TRAINED))
 		return l->arms >= m->arms;
-	if (strcmp(rule->name, "features") == 0 && cop_learner_takes_features(m))
+	if (strcmp(rule->name, "features") == 0 && cop_learner_takes_features(m, l->features))
 		return l->features >= m->features;
 	if (strcmp(rule->name, "max_candidates") == 0)
 		return !cop_config_model_is(was, COP_SETTING_OF_RANK) || l->max_candidates >= m->max_candidates;

@@ -98,7 +98,8 @@ static bool gets_arms(const cop_config_model *a, const cop_config_model *b)
 static bool gets_features(const cop_config_model *a, const cop_config_model *b)
 {
 	const cop_learner_settings *l = &a->set.learner, *m = &b->set.learner;
-	return l->features < m->features && cop_learner_takes_features(l) && cop_learner_takes_features(m);
+	return l->features < m->features && cop_learner_takes_features(l, m->features) &&
+	       cop_learner_takes_features(m, l->features);
 }
 
 static bool grows(const cop_config_model *a, const cop_config_model *b)

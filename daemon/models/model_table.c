@@ -372,9 +372,9 @@ static cop_err set_size(cop_model_slot **slot, const cop_model_size *size, cop_d
 	cop_model_slot *now = NULL, *was = *slot;
 	const cop_model_counters *c = cop_model_get_counters(was->model);
 	const cop_model_size has = cop_model_slot_size(was), most = cop_model_slot_configured(was->config);
-	const bool widens = cop_learner_takes_features(&was->config->set.learner);
-	const cop_model_size next = { within(has.arms, size->arms, most.arms),
-		widens ? within(has.features, size->features, most.features) : has.features };
+	const size_t features = within(has.features, size->features, most.features);
+	const bool widens = cop_learner_takes_features(&was->config->set.learner, features);
+	const cop_model_size next = { within(has.arms, size->arms, most.arms), widens ? features : has.features };
 	cop_err err = COP_OK;
 	if (next.arms == has.arms && next.features == has.features)
 		return COP_OK;

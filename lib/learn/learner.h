@@ -228,9 +228,9 @@ const cop_learner_class *cop_learner_find(const char *name);
 /* Whether the learner of that name plays values, or candidates; false of one that does not exist. */
 bool cop_learner_plays_values(const cop_learner_settings *settings);
 bool cop_learner_plays_candidates(const cop_learner_settings *settings);
-/* Whether its saved states of fewer features can be loaded by learners of more: of dense contexts, not of candidates.
- */
-bool cop_learner_takes_features(const cop_learner_settings *settings);
+/* Whether saved states of the fewer of settings->features and `features` can be loaded by a learner of the more, which
+ * may be as many: of dense contexts, not of candidates. */
+bool cop_learner_takes_features(const cop_learner_settings *settings, size_t features);
 
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);

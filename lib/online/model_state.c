@@ -341,7 +341,8 @@ static bool may_grow(const cop_setting *o, const cop_learner_settings *a, const 
 {
 	if (strcmp(o->name, "arms") == 0)
 		return a->arms > 0 && a->arms < b->arms;
-	return strcmp(o->name, "features") == 0 && a->features < b->features && cop_learner_takes_features(a);
+	return strcmp(o->name, "features") == 0 && a->features < b->features &&
+	       cop_learner_takes_features(a, b->features);
 }
 
 /* a is what was saved: what waits in it must still mean the same under b. */

@@ -57,7 +57,8 @@ static bool is_alike(const run *r, const cop_wire_record *rec)
 {
 	const cop_learner_settings *l = &r->question->was.learner;
 	const cop_journal_history_model *m = &r->told.model;
-	bool more = m->features == l->features || (m->features < l->features && cop_learner_takes_features(l));
+	bool more =
+	        m->features == l->features || (m->features < l->features && cop_learner_takes_features(l, m->features));
 	bool same = more && (l->features != 0 || m->bits == l->bits) && m->arms <= l->arms;
 	return same && (!rec->has_x || l->features != 0 || rec->x.nnz <= l->max_nonzeros);
 }
@@ -300,7 +301,7 @@ static cop_err widen(run *r, cop_diag *diag)
 {
 	const cop_learner_settings *l = &r->question->was.learner;
 	cop_wire_shape shape = r->told.shape;
-	if (shape.features >= l->features || !cop_learner_takes_features(l))
+	if (shape.features >= l->features || !cop_learner_takes_features(l, shape.features))
 		return COP_OK;
 	shape.features = l->features;
 	return cop_recorded_model_shape(&r->told, &shape, diag);
@@ -350,7 +351,7 @@ static cop_err find_known(const run *r, cop_model_settings *was, cop_diag *diag)
 {
 	cop_model *model;
 	*was = r->question->was;
-	if (!cop_learner_takes_features(&was->learner))
+	if (!cop_learner_takes_features(&was->learner, was->learner.features))
 		return COP_OK;
 	cop_err err = cop_model_open(r->question->data, r->question->length, &model, diag);
 	if (err != COP_OK)
