@@ -104,11 +104,39 @@ static void test_journal_scan_seeks_frames_that_can_follow(void **state)
 	}
 }
 
+/* A frame of which only the first byte was in what was read at once. */
+static void test_journal_scan_a_frame_begins_with_the_last_byte_read(void **state)
+{
+	(void)state;
+	enum { READ = 1 << 20 }; /* at once */
+	char junk[64];
+	cop_bytes bytes;
+	cop_journal_scan scan;
+	cop_journal_record record = { .length = READ - 1 - COP_JOURNAL_FRAME_HEAD };
+	memset(junk, 0xff, sizeof junk);
+	cop_bytes_init(&bytes);
+	while (bytes.length < READ - 1)
+		cop_bytes_put(
+		        &bytes, junk, READ - 1 - bytes.length < sizeof junk ? READ - 1 - bytes.length : sizeof junk);
+	cop_journal_record_put(&bytes, 5, 255, "body", 4);
+	assert_int_equal(bytes.err, COP_OK);
+	open_bytes(&scan, bytes.data, bytes.length);
+	cop_journal_record none;
+	assert_int_equal(cop_journal_scan_frame(&scan, &none), COP_EFORMAT); /* reads the junk, and one byte */
+	assert_int_equal(scan.end, READ);
+	cop_journal_scan_pass(&scan, &record);
+	assert_int_equal(cop_journal_scan_frame(&scan, &record), COP_OK);
+	assert_true(record.sequence == 5 && record.offset == READ - 1 && record.length == 4);
+	cop_journal_scan_close(&scan);
+	cop_bytes_fini(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_journal_scan_zeros_up_to_a_page_are_a_hole),
 		TEST(test_journal_scan_seeks_frames_that_can_follow),
+		TEST(test_journal_scan_a_frame_begins_with_the_last_byte_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

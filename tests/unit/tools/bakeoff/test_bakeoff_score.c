@@ -2,9 +2,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support.h"
+#include "tools/bakeoff/bakeoff_report.h"
 
 static void assert_near(double value, double expected, double tolerance)
 {
@@ -351,6 +353,43 @@ static void test_score_of_nothing_in_common_has_no_means(void **state)
 	clear(&t);
 }
 
+/* What a report, as text or as a page, says; the caller frees it. */
+static char *printed(void (*print)(const cop_bakeoff_report *, FILE *), const cop_bakeoff_report *report)
+{
+	char *text;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	assert_non_null(out);
+	print(report, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void test_reports_name_what_is_not_in_means(void **state)
+{
+	(void)state;
+	table t;
+	cop_bakeoff_score s;
+	cop_diag diag;
+	fill(&t);
+	add(&t.own, "absent", "good", 1, 0.40); /* the other setting has no such run */
+	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_OK);
+	const cop_bakeoff_points none = { 0 };
+	const cop_bakeoff_report report = {
+		.score = &s, .rows = &t.own, .points = &none, .risk = 0.05, .partial = true
+	};
+	char *text = printed(cop_bakeoff_report_text, &report), *page = printed(cop_bakeoff_report_html, &report);
+	assert_non_null(strstr(text, "Not in means, as not all have results: absent\n"));
+	assert_non_null(strstr(text, "\nThe bakeoff is not complete: runs are missing.\n"));
+	assert_non_null(strstr(page, "<p>4 datasets; means are over the 3 of them that every compared setting has."
+	                             " Not in means: absent. <strong>The bakeoff is not complete: runs are missing."
+	                             "</strong></p>\n"));
+	free(text);
+	free(page);
+	cop_bakeoff_score_fini(&s);
+	clear(&t);
+}
+
 static void test_score_too_many_settings_are_refused(void **state)
 {
 	(void)state;
@@ -410,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_score_of_runs_of_other_lengths_says_so),
 		cmocka_unit_test(test_score_relative_to_a_setting),
 		cmocka_unit_test(test_score_of_nothing_in_common_has_no_means),
+		cmocka_unit_test(test_reports_name_what_is_not_in_means),
 		cmocka_unit_test(test_score_too_many_settings_are_refused),
 		cmocka_unit_test(test_score_out_of_memory_is_told),
 	};
