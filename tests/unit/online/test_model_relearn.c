@@ -3,7 +3,9 @@
 #include "model_fixture.h"
 #include "replay_fixture.h"
 
+#include "learn/sums.h"
 #include "online/model_relearn.h"
+#include "online/model_state.h"
 
 #define MANY 400
 
@@ -147,12 +149,62 @@ static void test_other_reward_rule_and_fewer_that_wait(void **state)
 	assert_in_range(counts[1][COP_FEEDBACK_RECORDED], MANY, MANY + 4); /* the last ones alone wait still */
 }
 
+/* What another instance learned enters a relearned model of sums as it entered the live one, by either rules; a learner
+ * without sums goes on without. */
+static void test_summaries_enter_models_of_sums_alone(void **state)
+{
+	(void)state;
+	static const char *const learners[] = { "ridge", "dgt" };
+	for (size_t i = 0; i < 4; i++) {
+		cop_model_settings set;
+		cop_rng rng;
+		cop_bytes sums, before, live, relearned;
+		cop_model_relearning how = { .own = true, .rules = i >= 2 };
+		cop_rng_init(&rng, i, 1);
+		model_settings(&set, "ridge", false);
+		cop_model *teacher = model_new(&set);
+		model_settings(&set, learners[i % 2], false);
+		cop_model *models[2] = { model_new(&set), model_new(&set) };
+		cop_bytes *saved[2] = { &live, &relearned };
+		model_run(teacher, &rng, false, 1, 50);
+		cop_bytes_init(&sums);
+		cop_bytes_init(&before);
+		model_save(models[0], &before);
+		cop_sums_put_own(cop_learner_sums(teacher->learner), &sums);
+		assert_int_equal(sums.err, COP_OK);
+		const cop_wire_record merge = { .time = 60.0,
+			.life = 7,
+			.count = 9,
+			.part = 1,
+			.at = 50.0,
+			.sums = sums.data,
+			.sums_length = sums.length };
+		if (i % 2 == 0)
+			assert_int_equal(cop_model_apply(models[0], COP_WIRE_RECORD_MERGE, &merge), COP_OK);
+		assert_int_equal(cop_model_relearn(models[1], COP_WIRE_RECORD_MERGE, &merge, &how), COP_OK);
+		for (size_t k = 0; k < 2; k++) {
+			cop_bytes_init(saved[k]);
+			model_save(models[k], saved[k]);
+			cop_model_free(models[k]);
+		}
+		assert_bytes_equal(&live, &relearned);
+		assert_true((before.length != live.length || memcmp(before.data, live.data, live.length) != 0) ==
+		            (i % 2 == 0));
+		cop_model_free(teacher);
+		cop_bytes_fini(&sums);
+		cop_bytes_fini(&before);
+		cop_bytes_fini(&live);
+		cop_bytes_fini(&relearned);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_longer_window_learns_what_came_too_late),
 		cmocka_unit_test(test_shorter_window_learns_the_default_loss),
 		cmocka_unit_test(test_other_reward_rule_and_fewer_that_wait),
+		cmocka_unit_test(test_summaries_enter_models_of_sums_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
