@@ -185,7 +185,7 @@ cop_err cop_model_slot_load(cop_model_slot *slot, const void *data, size_t lengt
 	return err;
 }
 
-static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from)
+static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from, cop_diag *diag)
 {
 	cop_bytes bytes;
 	cop_cursor cursor;
@@ -197,6 +197,8 @@ static cop_err follow_refits(cop_model_slot *slot, const cop_model_slot *from)
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
 	if (err == COP_OK)
 		err = cop_refit_state_load(&slot->refit, &cursor);
+	if (err != COP_OK)
+		cop_diag_message(diag, "model \"%s\": %s", slot->name, cop_err_text(err));
 	cop_bytes_fini(&bytes);
 	return err;
 }
@@ -206,7 +208,9 @@ static cop_err copy_state(cop_model_slot *slot, const cop_model_slot *from, cop_
 	cop_bytes *state = &slot->room;
 	cop_model_slot_save(from, state);
 	cop_err err = state->err;
-	if (err == COP_OK)
+	if (err != COP_OK)
+		cop_diag_message(diag, "model \"%s\": %s", slot->name, cop_err_text(err));
+	else
 		err = cop_model_slot_load(slot, state->data, state->length, diag);
 	cop_bytes_fini(state);
 	return err;
@@ -232,7 +236,7 @@ cop_err cop_model_slot_fill(cop_model_slot *slot, const cop_model_slot *from, co
 {
 	cop_err err = take_over(slot, from, diag);
 	if (err == COP_OK)
-		err = follow_refits(slot, from);
+		err = follow_refits(slot, from, diag);
 	if (err == COP_OK && !slot->heir)
 		cop_model_slot_settle(slot);
 	return err;

@@ -758,6 +758,28 @@ static cop_err renew_parked(void *context, cop_diag *diag)
 	return err;
 }
 
+/* A model of a learner whose state changes hands, and one whose state is saved and loaded. */
+static cop_err grow(void *context, cop_diag *diag)
+{
+	static const size_t number[] = { 0, 2 }; /* "m", "r" */
+	cop_err err = COP_OK;
+	(void)context;
+	for (size_t i = 0; err == COP_OK && i < 2; i++) {
+		const cop_config_model *is = &config->models[number[i]];
+		const cop_model_size size = cop_model_slot_configured(is);
+		cop_model_slot *from = NULL, *grown = NULL;
+		err = cop_model_slot_open(is, &from, diag);
+		if (err == COP_OK)
+			err = cop_model_slot_grow(from, is, &size, &grown, diag);
+		assert_int_equal(grown != NULL, err == COP_OK);
+		if (err == COP_OK)
+			cop_model_slot_follow(grown, from);
+		cop_model_slot_close(from);
+		cop_model_slot_close(grown);
+	}
+	return err;
+}
+
 static cop_test_attempt attempts[] = {
 	{ "live changes read", write_live_file, read_live, NULL, .allocations = 8 },
 	{ "live changes copied", write_live_file, copy_live, NULL, .silent = true, .allocations = 16 },
@@ -765,6 +787,7 @@ static cop_test_attempt attempts[] = {
 	        .tolerated = OPEN | SYNC | CLOSE | STAT, .allocations = 2, .failures = 2 },
 	{ "models that come and go", NULL, exchange_models, NULL, .silent = true, .spares_memory = true,
 	        .allocations = 60 },
+	{ "models that grow", NULL, grow, NULL, .allocations = 60 },
 	{ "what is parked renewed", NULL, renew_parked, NULL, .silent = true, .allocations = 30 },
 	{ "configuration", NULL, parse, NULL, .silent = true, .allocations = 5 },
 	{ "model set", NULL, put_model_set, NULL, .silent = true, .allocations = 1 },
