@@ -19,6 +19,13 @@ static void complain(cop_merge *m, const cop_merge_message *told, const char *re
 	        told->life, told->number, reason);
 }
 
+/* Features may have been added to a model, here or there first: its sums are then of so many. */
+static bool has_features(const cop_merge *m, const cop_merge_message *told, const cop_model_slot *slot, size_t length)
+{
+	size_t features;
+	return cop_sums_features(cop_merge_sums_of(m, slot), length, &features) && features == told->features;
+}
+
 /* What is wrong with a summary, whatever it says; NULL: nothing. */
 static const char *unfit(
         const cop_merge *m, const cop_merge_message *told, cop_model_slot *slot, const void *sums, size_t length)
@@ -36,9 +43,11 @@ static const char *unfit(
 	if (told->learner.length != strlen(s->learner) ||
 	        memcmp(told->learner.text, s->learner, told->learner.length) != 0)
 		return "of another learner";
-	if (told->features != s->features)
-		return "of another number of features";
-	return told->arms == s->arms ? NULL : "of another number of arms";
+	if (told->arms != s->arms)
+		return "of another number of arms";
+	return told->features == s->features || has_features(m, told, slot, length)
+	               ? NULL
+	               : "of features that it has no sums of";
 }
 
 /* A life was heard from itself. */

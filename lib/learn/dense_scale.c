@@ -277,7 +277,9 @@ void cop_dense_scale_apply(const cop_dense_scale *s, const float *x, float most,
 void cop_dense_scale_bound(const cop_dense_scale *s, const float *x, float *out)
 {
 	for (size_t j = 0; j < s->d; j++) {
-		if (s->flat[j])
+		if (j >= s->known && isnan(x[j]))
+			out[j] = (float)s->mean[j];
+		else if (s->flat[j])
 			out[j] = x[j];
 		else if (fabs((double)x[j] - s->mean[j]) > (double)s->wild[j])
 			out[j] = (float)s->mean[j];
@@ -293,6 +295,7 @@ bool cop_dense_scale_is_anew(const cop_dense_scale *s, size_t j)
 }
 
 double cop_dense_scale_mean(const cop_dense_scale *s, size_t j) { return s->mean[j]; }
+double cop_dense_scale_rows(const cop_dense_scale *s, size_t j) { return s->rows[j]; }
 
 void cop_dense_scale_way(const cop_dense_scale *s, size_t j, double *shift, double *scale)
 {

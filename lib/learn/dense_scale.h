@@ -40,12 +40,14 @@ void cop_dense_scale_refresh(cop_dense_scale *s);
 /* out[j] = (x[j] - mean) / deviation, cut to +-most; 0 where the column never varied, or x[j] is so far from the mean,
  * about COP_DENSE_SCALE_WILD deviations, that it is an error or stands for no value, or unknown. */
 void cop_dense_scale_apply(const cop_dense_scale *s, const float *x, float most, float *out);
-/* out[j] = x[j], cut to the limits as when it was added; the mean where cop_dense_scale_apply takes x[j] for an error;
- * as it is in a column that is constant but for rare values. */
+/* out[j] = x[j], cut to the limits as when it was added; the mean where x[j] is unknown, or cop_dense_scale_apply takes
+ * it for an error; as it is in a column that is constant but for rare values. */
 void cop_dense_scale_bound(const cop_dense_scale *s, const float *x, float *out);
-/* Of a known column: whether its scale was made anew with the row that was added last. And its mean. */
+/* Whether column j began anew and has not taken in a known value since, as after the row with which it did. Its mean.
+ * And the rows that its statistics stand for: its known values, at first. */
 bool cop_dense_scale_is_anew(const cop_dense_scale *s, size_t j);
 double cop_dense_scale_mean(const cop_dense_scale *s, size_t j);
+double cop_dense_scale_rows(const cop_dense_scale *s, size_t j);
 /* Mean and 1 / deviation of column j; *scale 0: it never varied. */
 void cop_dense_scale_way(const cop_dense_scale *s, size_t j, double *shift, double *scale);
 const cop_outliers *cop_dense_scale_outliers(const cop_dense_scale *s);

@@ -33,7 +33,7 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings)
 bool cop_learner_takes_features(const cop_learner_settings *settings, size_t features)
 {
 	const cop_learner_class *class = cop_learner_find(settings->learner);
-	if (class == NULL || class->candidates || class->fixed || class->fixed_features)
+	if (class == NULL || class->candidates || class->fixed)
 		return false;
 	if (settings->features == 0 || features == 0)
 		return false;

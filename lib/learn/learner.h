@@ -128,7 +128,6 @@ typedef struct cop_learner_class {
 	bool masks;              /* learning wants the mask of the decision */
 	bool experts;            /* it can be told which experts take part, and has policy "matching" */
 	bool fixed;              /* what it is stays: it learns nothing, and no arms or features can be added */
-	bool fixed_features;     /* saved states of fewer features are none of its own */
 	bool one_tree;           /* a refit's tree takes the place of its own, if it is as high at most */
 	unsigned max_height;     /* of its trees */
 	double least_propensity; /* where the settings have none, with other policies than epsilon */

@@ -2,17 +2,23 @@
  * learned, so that models of several instances add up to the one that would have seen everything (learn/sums.h).
  *
  * Of arm k, over its losses with r = loss - 1/2: n, s = sum of x, S = sum of x xᵀ, q = sum of r, g = sum of r x, of raw
- * features, in double. With own mean m = s / n and deviation d of each feature, z = (x - m) / d, the predicted loss is
+ * features, in double (learn/arm_sums.h). With own mean m = s / n and deviation d of each feature, z = (x - m) / d, the
+ * predicted loss is
  *     1/2 + q / (n + 1) + w z,   (I + sum of z zᵀ) w = sum of r z
  * both of which follow from the sums: sum of z zᵀ = (S - n m mᵀ) / d dᵀ. A feature that hardly varies has w = 0. The
  * weights are no state: they are found when an arm is asked about for the first time after its sums changed, at a cost
- * of about features^3 / 6 multiplications. Dense contexts alone. */
+ * of about features^3 / 6 multiplications. Dense contexts alone.
+ *
+ * Rows lack features that were added later, here or at another instance. A feature that rows lack is without weight
+ * until FIRST values of it were seen here; then such rows count as rows with its mean so far. A value that is unknown
+ * is the mean of the known ones. */
 #include "learn/learner.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/arm_sums.h"
 #include "learn/dense_scale.h"
 #include "learn/explorer.h"
 #include "learn/sums.h"
@@ -21,7 +27,11 @@
 #define PENALTY      1.0
 #define LEAST_SPREAD 1e-10 /* of a feature's variance, in units of its mean square: below, it is rounding */
 #define MOST_PIVOT   1e-9
-#define FAR          1.0f /* predictions end that far outside of [0, 1] */
+#define FAR          1.0f                /* predictions end that far outside of [0, 1] */
+#define FIRST        32.0                /* values of a feature that rows lack, before it counts */
+#define GROWN        ((uint64_t)1 << 63) /* stands before how many features are known, where some may be unknown */
+
+_Static_assert(COP_ARM_SUMS_FEATURES >= COP_LEARNER_MAX_RIDGE_FEATURES, "sums of that many are found");
 
 /* What follows from the sums. */
 typedef struct solved {
@@ -45,43 +55,11 @@ typedef struct ridge {
 	float *z;    /* features + 1 */
 } ridge;
 
-/* ---- the numbers of an arm: n, q, s, g, S row by row from its diagonal on ---- */
-
-static size_t width_of(size_t d) { return 2 + 2 * d + d * (d + 1) / 2; }
-
-static void add(double *restrict sum, const float *restrict x, size_t d, double r)
-{
-	sum[0] += 1.0;
-	sum[1] += r;
-	double *restrict s = sum + 2, *restrict g = s + d, *restrict row = g + d;
-	for (size_t j = 0; j < d; j++) {
-		const double v = (double)x[j];
-		s[j] += v;
-		g[j] += r * v;
-		for (size_t l = j; l < d; l++)
-			row[l - j] += v * (double)x[l];
-		row += d - j;
-	}
-}
-
-/* As if feature j of all rows had been `mean`. */
-static void forget(double *sum, size_t d, size_t j, double mean)
-{
-	double *s = sum + 2, *g = s + d, *row = g + d;
-	s[j] = mean * sum[0];
-	g[j] = mean * sum[1];
-	for (size_t i = 0; i < j; i++) {
-		row[j - i] = mean * s[i];
-		row += d - i;
-	}
-	for (size_t l = j; l < d; l++)
-		row[l - j] = mean * s[l];
-}
-
 /* Mean and scale of each feature of the arm. */
-static void standardise(solved *v, size_t arm, size_t d, const double *own, const double *others)
+static void standardise(const ridge *m, size_t arm, const double *own, const double *others)
 {
-	double *mean = v->mean + arm * d, *scale = v->scale + arm * d;
+	const size_t d = m->base.settings.features;
+	double *mean = m->solved->mean + arm * d, *scale = m->solved->scale + arm * d;
 	const double n = own[0] + others[0];
 	size_t at = 2 + 2 * d;
 	for (size_t j = 0; j < d; at += d - j, j++) {
@@ -89,6 +67,8 @@ static void standardise(solved *v, size_t arm, size_t d, const double *own, cons
 		mean[j] = n > 0.0 ? (own[2 + j] + others[2 + j]) / n : 0.0;
 		const double variance = square - mean[j] * mean[j];
 		scale[j] = variance > LEAST_SPREAD * square ? 1.0 / sqrt(variance) : 0.0;
+		if (cop_sums_is_open(&m->sums, j))
+			mean[j] = scale[j] = 0.0;
 	}
 }
 
@@ -114,7 +94,7 @@ static void solve(const ridge *m, size_t arm)
 	const size_t d = m->base.settings.features, at = arm * m->sums.width;
 	const double *own = m->sums.own + at, *others = m->sums.others + at;
 	float *weight = v->weight + arm * (d + 1);
-	standardise(v, arm, d, own, others);
+	standardise(m, arm, own, others);
 	fill(v, arm, d, own, others);
 	cop_cholesky_solve(d, v->matrix, MOST_PIVOT, v->right);
 	for (size_t j = 0; j < d; j++)
@@ -208,7 +188,7 @@ static const char *refusal(const cop_learner_settings *s)
 		return "features: learner ridge takes dense contexts, expected 1 to 256";
 	if (s->features > COP_LEARNER_MAX_RIDGE_FEATURES)
 		return "features: learner ridge finds its weights anew, expected 1 to 256";
-	if (s->arms * width_of(s->features) > COP_LEARNER_MAX_RIDGE_SUMS)
+	if (s->arms * cop_arm_sums_width(s->features) > COP_LEARNER_MAX_RIDGE_SUMS)
 		return "arms: learner ridge keeps features^2 / 2 sums for each, expected at most 4194304 in all";
 	return NULL;
 }
@@ -216,7 +196,7 @@ static const char *refusal(const cop_learner_settings *s)
 static double footprint(const cop_learner_settings *s)
 {
 	const double d = (double)s->features, arms = (double)s->arms;
-	return cop_sums_footprint(s->arms, width_of(s->features)) + cop_dense_scale_footprint(s->features) +
+	return cop_sums_footprint(s->arms, s->features) + cop_dense_scale_footprint(s->features) +
 	       sizeof(double) * (d * d + 2.0 * arms * d) + sizeof(float) * (arms * (d + 3.0) + 2.0 * d);
 }
 
@@ -229,11 +209,14 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		return COP_ENOMEM;
 	m->base.class = &cop_learner_ridge;
 	m->base.settings = *settings;
-	cop_err err = cop_sums_init(&m->sums, arms, width_of(d));
+	cop_err err = cop_sums_init(&m->sums, arms, d);
 	if (err == COP_OK)
 		err = cop_explorer_init(&m->explorer, &m->base.settings);
 	if (err == COP_OK)
 		err = cop_dense_scale_new(d, &m->limits);
+	if (err == COP_OK && settings->known > 0)
+		err = cop_dense_scale_know(m->limits, settings->known);
+	m->base.known = settings->known;
 	m->solved = new_solved(arms, d);
 	m->x = cop_mem_alloc(d, sizeof *m->x);
 	m->loss = cop_mem_alloc(arms, sizeof *m->loss);
@@ -250,20 +233,39 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
+/* Features of which enough values were seen are open no more. */
+static void settle(ridge *m)
+{
+	bool moved = false;
+	for (size_t j = 0; j < m->base.settings.features && m->sums.open > 0; j++) {
+		if (!cop_sums_is_open(&m->sums, j) || cop_dense_scale_rows(m->limits, j) < FIRST)
+			continue;
+		cop_sums_pin(&m->sums, j, cop_dense_scale_mean(m->limits, j));
+		moved = true;
+	}
+	if (!moved)
+		return;
+	cop_sums_add_up(&m->sums);
+	spoil(m);
+}
+
 static void observe(cop_learner *learner, const cop_row *x, const cop_candidates *c)
 {
 	ridge *m = (ridge *)learner;
-	const size_t d = learner->settings.features;
 	const uint64_t rescaled = cop_dense_scale_outliers(m->limits)->rescaled;
+	bool moved = false;
 	(void)c;
 	if (learner->frozen)
 		return;
 	cop_dense_scale_add(m->limits, x->dense);
+	settle(m);
 	if (cop_dense_scale_outliers(m->limits)->rescaled == rescaled)
 		return;
-	for (size_t j = 0; j < d; j++)
-		for (size_t k = 0; k < learner->settings.arms && cop_dense_scale_is_anew(m->limits, j); k++)
-			forget(m->sums.own + k * m->sums.width, d, j, cop_dense_scale_mean(m->limits, j));
+	for (size_t j = 0; j < learner->settings.features; j++)
+		if (cop_dense_scale_is_anew(m->limits, j))
+			moved |= cop_sums_begin_anew(&m->sums, j, cop_dense_scale_mean(m->limits, j));
+	if (moved)
+		cop_sums_add_up(&m->sums);
 	spoil(m);
 }
 
@@ -296,9 +298,13 @@ static cop_err learn(cop_learner *learner, const cop_row *x, const cop_candidate
         const double *loss)
 {
 	ridge *m = (ridge *)learner;
+	const size_t d = learner->settings.features;
 	(void)c;
 	cop_dense_scale_bound(m->limits, x->dense, m->x);
-	add(m->sums.own + decision->arm * m->sums.width, m->x, learner->settings.features, *loss - 0.5);
+	for (size_t j = learner->known; j < d && m->sums.open > 0; j++)
+		if (cop_sums_lacks(&m->sums, j))
+			m->x[j] = 0.0f;
+	cop_arm_sums_add(m->sums.own + decision->arm * m->sums.width, m->x, d, *loss - 0.5);
 	m->solved->stale[decision->arm] = 1;
 	return COP_OK;
 }
@@ -354,19 +360,44 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ridge *m = (const ridge *)learner;
 	cop_explorer_save(&m->explorer, bytes);
+	if (cop_dense_scale_known(m->limits) < learner->settings.features) {
+		cop_bytes_put_u64(bytes, GROWN);
+		cop_bytes_put_u64(bytes, cop_dense_scale_known(m->limits));
+	}
 	cop_dense_scale_save(m->limits, bytes);
 	cop_sums_save(&m->sums, bytes);
+}
+
+/* Of so many saved features, those that are always known. */
+static cop_err load_known(size_t saved, size_t *known, cop_cursor *cursor)
+{
+	cop_cursor ahead = *cursor;
+	*known = saved;
+	if (cop_cursor_u64(&ahead) != GROWN || ahead.err != COP_OK)
+		return COP_OK;
+	*known = (size_t)cop_cursor_u64(&ahead);
+	*cursor = ahead;
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	return *known > 0 && *known < saved ? COP_OK : COP_EFORMAT;
 }
 
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ridge *m = (ridge *)learner;
+	const size_t saved = learner->saved_features;
+	size_t known;
+	if (saved > learner->settings.features)
+		return COP_ESHAPE;
 	spoil(m);
 	cop_explorer_load(&m->explorer, cursor);
-	cop_err err = cop_dense_scale_load(m->limits, learner->settings.features, learner->settings.features, cursor);
+	cop_err err = load_known(saved, &known, cursor);
+	if (err == COP_OK)
+		err = cop_dense_scale_load(m->limits, saved, known, cursor);
 	if (err != COP_OK)
 		return err;
-	return cop_sums_load(&m->sums, learner->saved_arms, cursor);
+	learner->known = learner->settings.known = known; /* the latter for what is made alike */
+	return cop_sums_load(&m->sums, learner->saved_arms, saved, cursor);
 }
 
 static cop_err make_room(cop_learner *learner, const cop_learner *from)
@@ -389,14 +420,15 @@ static void inherit(cop_learner *learner, cop_learner *from)
 static cop_sums *sums(cop_learner *learner, bool changed)
 {
 	ridge *m = (ridge *)learner;
-	if (changed)
+	if (changed) {
+		settle(m);
 		spoil(m);
+	}
 	return &m->sums;
 }
 
 const cop_learner_class cop_learner_ridge = {
 	.name = "ridge",
-	.fixed_features = true,
 	.max_height = COP_LEARNER_MAX_HEIGHT,
 	.least_propensity = COP_LEARNER_LEAST_PROPENSITY,
 	.refusal = refusal,

@@ -76,9 +76,10 @@ def test_events_go_on_while_a_model_gets_arms(daemon, fault, learner, where):
 
 
 @pytest.mark.parametrize("where", [BEFORE, AFTER], ids=["before", "after"])
-@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+@pytest.mark.parametrize("learner", ["ensemble", "dgt", "ridge"])
 def test_events_go_on_while_a_model_gets_features(daemon, fault, learner, where):
-    one = daemon(service.model(learner=learner, reward_window="1d") + REST, env=fault.env)
+    trees = {"height": None, "trees": None} if learner == "ridge" else {}
+    one = daemon(service.model(learner=learner, reward_window="1d", **trees) + REST, env=fault.env)
     client = one.client()
     events(client, 0, 60)
     pending = Pending(one, fault, where, {"do": "set", "options": {"features": 9, "arms": 4}})

@@ -15,6 +15,7 @@ LEARNERS = (
     {"learner": "ensemble", "features": 3},
     {"learner": "dgt", "features": 4},
     {"learner": "dgt", "features": 2, "policy": "epsilon"},
+    {"learner": "ridge", "features": 3},
 )
 
 

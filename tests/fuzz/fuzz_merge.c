@@ -5,8 +5,8 @@
 #include "learn/sums.h"
 #include "message_again.h"
 
-#define ARMS  2
-#define WIDTH 2
+#define ARMS     2
+#define FEATURES 0
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,8 +26,8 @@ static void save_again(const cop_sums *sums)
 	cop_bytes_init(&second);
 	cop_sums_save(sums, &first);
 	cop_cursor_init(&cursor, first.data, first.length);
-	COP_ASSERT(cop_sums_init(&loaded, ARMS, WIDTH) == COP_OK);
-	COP_ASSERT(cop_sums_load(&loaded, ARMS, &cursor) == COP_OK);
+	COP_ASSERT(cop_sums_init(&loaded, ARMS, FEATURES) == COP_OK);
+	COP_ASSERT(cop_sums_load(&loaded, ARMS, FEATURES, &cursor) == COP_OK);
 	cop_sums_save(&loaded, &second);
 	COP_ASSERT(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
 	cop_sums_fini(&loaded);
@@ -39,7 +39,7 @@ static void take(const cop_merge_message *told, const uint8_t *frame, size_t len
 {
 	cop_sums sums;
 	cop_summary summary = { (uint32_t)told->part, told->life, told->number, told->time, frame, length };
-	COP_ASSERT(cop_sums_init(&sums, ARMS, WIDTH) == COP_OK);
+	COP_ASSERT(cop_sums_init(&sums, ARMS, FEATURES) == COP_OK);
 	sums.life = 1;
 	const cop_sums_verdict verdict = cop_sums_judge(&sums, &summary);
 	COP_ASSERT(verdict == COP_SUMS_NEW || verdict == COP_SUMS_OWN || verdict == COP_SUMS_SHAPE ||

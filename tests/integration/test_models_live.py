@@ -238,9 +238,10 @@ def predictions(client, name, more=()):
     return [client.ok("explain", name, {"x": [i / 10, 0.5, 1 - i / 10, *more]})["prediction"] for i in range(10)]
 
 
-@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+@pytest.mark.parametrize("learner", ["ensemble", "dgt", "ridge"])
 def test_features_are_added_and_shorter_contexts_counted(daemon, learner, tmp_path):
-    one = daemon(model(learner=learner, policy="epsilon", epsilon=0))
+    trees = {"height": None, "trees": None} if learner == "ridge" else {}
+    one = daemon(model(learner=learner, policy="epsilon", epsilon=0, **trees))
     client = one.client()
     grow(client, "m", 60)
     client.decide("m", "waits", X)
@@ -282,7 +283,8 @@ def test_features_are_added_and_shorter_contexts_counted(daemon, learner, tmp_pa
     for id in ("waits", "map", "again short"):
         explained = one.run("--explain", "m", id)
         assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == id, explained
-    replayed = json.loads(tool("replay", "--format", "journal", one.state / "journal", "--learner", learner, "--json"))
+    by = "ensemble" if learner == "ridge" else learner
+    replayed = json.loads(tool("replay", "--format", "journal", one.state / "journal", "--learner", by, "--json"))
     assert replayed["events"] > 100
     tool("whatif", one.state, "epsilon=0.1", "--json")
     tool("whatif", one.state, "epsilon=0.1", "--fresh", "--json")

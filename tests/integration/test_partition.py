@@ -57,10 +57,10 @@ def teach(clients, made):
 PROBES = [[0.3, 1002.0, 0.1], [-1.2, 995.5, 0.8], [2.0, 1010.0, 0.5]]
 
 
-def predictions(client):
-    """Of each arm, for each probe."""
+def predictions(client, more=()):
+    """Of each arm, for each probe with those values behind it."""
     masks = [[int(k == a) for k in range(ARMS)] for a in range(ARMS)]
-    return [client.ok("explain", "m", {"x": x, "mask": mask})["prediction"] for x in PROBES for mask in masks]
+    return [client.ok("explain", "m", {"x": [*x, *more], "mask": mask})["prediction"] for x in PROBES for mask in masks]
 
 
 def near(a, b):
@@ -71,9 +71,9 @@ def merge_of(client):
     return client.status()["partition"]["merge"]
 
 
-def merged(clients, wanted):
+def merged(clients, wanted, more=()):
     for client in clients:
-        wait_for(lambda c=client: near(predictions(c), wanted), "an instance to know what all learned")
+        wait_for(lambda c=client: near(predictions(c, more), wanted), "an instance to know what all learned")
 
 
 def oracle(daemon, made):
@@ -182,6 +182,76 @@ def test_a_copied_state_folder_is_refused_by_name(daemon):
     assert merge_of(three[0].client())["own"] > 0
 
 
+def wide_events(seed, count, prefix, wide):
+    """Of five features, the last of which matters, where the instance has them."""
+    random_ = random.Random(seed)
+    made = events(seed, count, prefix)
+    for event in made:
+        more = [random_.gauss(50, 2), random_.gauss(-3, 1)]
+        event["loss"] = min(max(event["loss"] + 0.2 * (more[1] + 3), 0), 1)
+        event["x"] = event["x"] + (more if coppice.part_of(event["id"], 3) in wide else [])
+    return made
+
+
+def narrow(made):
+    return [{**event, "x": event["x"][:FEATURES]} for event in made]
+
+
+LOW, HIGH = (50, -4), (50, -2)
+
+
+def test_features_come_to_one_instance_after_another(daemon):
+    three = [one.start() for one in instances(daemon)]
+    clients = [one.client() for one in three]
+    made = events(6, 300)
+    teach(clients, made)
+    merged(clients, oracle(daemon, made))
+    for part in range(3):
+        applied = clients[part].ok("model", "m", {"do": "set", "options": {"features": 5}})["applied"]
+        assert applied == ["model m: features: 3 -> 5"]
+        more = wide_events(7 + part, 300, f"wide{part}-", range(part + 1))
+        teach(clients, more)
+        made += more
+        merged(clients[part + 1 :], oracle(daemon, narrow(made)))
+    for client in clients[1:]:  # all have seen values of all features, so what all learned is the same for all
+        wait_for(lambda c=client: near(predictions(c, LOW), predictions(clients[0], LOW)), "all to know the same")
+    assert sum(predictions(clients[2], LOW)) + 1 < sum(predictions(clients[2], HIGH))
+    assert merge_of(clients[0])["unfit"] == merge_of(clients[0])["shape"] == 0
+    three[1].stop()
+    three[2].stop()
+    live = sections(three[0])
+    three[0].kill()
+    for file in three[0].state.glob("coppice.*.checkpoint"):
+        file.unlink()
+    three[0].start()  # from the journal alone
+    assert sections(three[0]) == live
+
+
+def test_what_an_instance_learned_without_new_features_outlives_it(daemon):
+    three = [one.start() for one in instances(daemon)]
+    clients = [one.client() for one in three]
+    made = events(8, 300)
+    teach(clients, made)
+    merged(clients, oracle(daemon, made))
+    three[2].kill()
+    subprocess.run(["rm", "-rf", three[2].state], check=True)
+    for client in clients[:2]:
+        client.ok("model", "m", {"do": "set", "options": {"features": 5}})
+    more = [e for e in wide_events(9, 300, "more", (0, 1)) if coppice.part_of(e["id"], 3) < 2]
+    teach(clients, more)
+    made += more
+    text = three[2].config.read_text()
+    assert "features = 3" in text
+    three[2].write_config(text.replace("features = 3", "features = 5"))
+    three[2].start()
+    clients[2] = three[2].client()
+    # Two others tell it what it had learned, of three features, and what they learned, of five.
+    merged(clients[2:], oracle(daemon, narrow(made)), LOW)
+    made = wide_events(10, 200, "again", range(3))
+    teach(clients, made)
+    wait_for(lambda: sum(predictions(clients[2], LOW)) + 1 < sum(predictions(clients[2], HIGH)), "the feature to count")
+
+
 def key_of(part, of=3, prefix="k"):
     return next(f"{prefix}{i}" for i in range(1000) if coppice.part_of(f"{prefix}{i}", of) == part)
 
@@ -288,6 +358,7 @@ def test_summaries_that_do_not_fit_are_refused_by_name(daemon):
         (summary(sums, learner="dgt"), sums, "unfit"),
         (summary(sums, features=4), sums, "unfit"),
         (summary(sums, arms=2), sums, "unfit"),
+        (summary(sums, features=2**63), sums, "unfit"),
         (summary(sums[8:]), sums[8:], "shape"),
         (summary(nan), nan, "broken"),
         (summary(sums, life=0), sums, "broken"),

@@ -1,39 +1,15 @@
 /* Learner ridge against the normal equations in standardised features, found from the events themselves and solved by
  * elimination; and models of parts that were merged against one that saw all events. */
-#include "learner_fixture.h"
+#include "ridge_fixture.h"
 
 #include <stdio.h>
 
-#include "learn/sums.h"
 #include "support.h"
 
 #define EVENTS 400
 #define PARTS  3
-#define D      FIXTURE_D
+#define D      RIDGE_D
 #define K      FIXTURE_ARMS
-
-typedef struct told {
-	float x[D];
-	uint32_t arm;
-	double loss;
-} told;
-
-static void draw(told *events, size_t count, uint64_t seed)
-{
-	cop_rng rng;
-	cop_rng_init(&rng, seed, 3);
-	for (size_t i = 0; i < count; i++) {
-		told *e = &events[i];
-		for (size_t j = 0; j < D; j++)
-			e->x[j] = (float)(100.0 * (double)j + (1.0 + (double)j) * cop_rng_normal(&rng));
-		e->x[D - 1] = 7.0f; /* never varies */
-		e->x[1] += e->x[0]; /* correlated */
-		e->arm = (uint32_t)cop_rng_below(&rng, K);
-		double z = (double)e->x[2] - 200.0;
-		e->loss = fmin(
-		        fmax(0.4 + 0.1 * e->arm + 0.03 * z * (double)e->arm + 0.1 * cop_rng_normal(&rng), 0.0), 1.0);
-	}
-}
 
 static cop_learner *make(void)
 {
@@ -42,90 +18,12 @@ static cop_learner *make(void)
 	return fixture_learner(&s);
 }
 
-static void teach(cop_learner *learner, const told *e)
-{
-	const cop_row row = { .d = D, .dense = e->x };
-	const cop_decision decision = { .arm = e->arm, .p = 0.5 };
-	assert_int_equal(cop_learner_learn(learner, &row, NULL, &decision, &e->loss, false), COP_OK);
-}
-
-static double prediction(cop_learner *learner, const float *x, uint32_t arm)
-{
-	const cop_row row = { .d = D, .dense = x };
-	cop_policy_view view;
-	cop_decision decision = { .arm = arm };
-	assert_int_equal(cop_learner_view(learner, &row, NULL, &decision, &view), COP_OK);
-	return (double)view.loss[arm];
-}
-
-/* Gauss with pivots, of n equations. */
-static void eliminate(size_t n, double a[D][D + 1], double *x)
-{
-	for (size_t c = 0; c < n; c++) {
-		size_t pivot = c;
-		for (size_t r = c + 1; r < n; r++)
-			pivot = fabs(a[r][c]) > fabs(a[pivot][c]) ? r : pivot;
-		for (size_t j = 0; j <= n; j++) {
-			double kept = a[c][j];
-			a[c][j] = a[pivot][j];
-			a[pivot][j] = kept;
-		}
-		for (size_t r = 0; r < n; r++) {
-			double factor = r == c ? 0.0 : a[r][c] / a[c][c];
-			for (size_t j = 0; j <= n; j++)
-				a[r][j] -= factor * a[c][j];
-		}
-	}
-	for (size_t c = 0; c < n; c++)
-		x[c] = a[c][n] / a[c][c];
-}
-
-/* By the events: two passes for the moments, one for the equations. */
-static double reference(const told *events, size_t count, const float *x, uint32_t arm)
-{
-	double n = 0.0, q = 0.0, mean[D] = { 0 }, deviation[D] = { 0 }, a[D][D + 1] = { { 0 } }, w[D];
-	for (size_t i = 0; i < count; i++) {
-		if (events[i].arm != arm)
-			continue;
-		n += 1.0;
-		q += events[i].loss - 0.5;
-		for (size_t j = 0; j < D; j++)
-			mean[j] += (double)events[i].x[j];
-	}
-	for (size_t j = 0; j < D && n > 0.0; j++)
-		mean[j] /= n;
-	for (size_t i = 0; i < count; i++)
-		for (size_t j = 0; j < D && events[i].arm == arm; j++)
-			deviation[j] += pow((double)events[i].x[j] - mean[j], 2) / n;
-	for (size_t j = 0; j < D; j++) {
-		deviation[j] = sqrt(deviation[j]);
-		a[j][j] = 1.0;
-	}
-	for (size_t i = 0; i < count; i++) {
-		double z[D];
-		if (events[i].arm != arm)
-			continue;
-		for (size_t j = 0; j < D; j++)
-			z[j] = deviation[j] > 1e-9 ? ((double)events[i].x[j] - mean[j]) / deviation[j] : 0.0;
-		for (size_t j = 0; j < D; j++) {
-			for (size_t l = 0; l < D; l++)
-				a[j][l] += z[j] * z[l];
-			a[j][D] += z[j] * (events[i].loss - 0.5);
-		}
-	}
-	eliminate(D, a, w);
-	double sum = 0.5 + q / (n + 1.0);
-	for (size_t j = 0; j < D; j++)
-		sum += deviation[j] > 1e-9 ? w[j] * ((double)x[j] - mean[j]) / deviation[j] : 0.0;
-	return fmin(fmax(sum, 0.0), 1.0);
-}
-
-static void assert_predicts(cop_learner *learner, const told *events, size_t count)
+static void assert_predicts(cop_learner *learner, const ridge_event *events, size_t count)
 {
 	for (uint32_t k = 0; k < K; k++)
 		for (size_t i = 0; i < 20; i++) {
-			double is = prediction(learner, events[i].x, k),
-			       wanted = reference(events, count, events[i].x, k);
+			double is = ridge_prediction(learner, events[i].x, k),
+			       wanted = ridge_reference(events, count, D, events[i].x, k);
 			if (!(fabs(is - wanted) < 2e-6))
 				fail_msg("arm %u, row %zu of %zu: %.9f, expected %.9f", k, i, count, is, wanted);
 		}
@@ -134,12 +32,12 @@ static void assert_predicts(cop_learner *learner, const told *events, size_t cou
 static void test_predictions_solve_the_normal_equations(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	static const size_t counts[] = { 20, 21, 40, EVENTS };
 	cop_learner *learner = make();
-	draw(events, EVENTS, 5);
+	ridge_draw(events, EVENTS, 5);
 	for (size_t i = 0, at = 0; i < EVENTS; i++) {
-		teach(learner, &events[i]);
+		ridge_teach(learner, &events[i]);
 		if (i + 1 == counts[at]) {
 			assert_predicts(learner, events, counts[at]);
 			at++;
@@ -154,24 +52,15 @@ static void test_nothing_learned_predicts_a_half(void **state)
 	static const float x[D] = { 1e30f, -5.0f };
 	cop_learner *learner = make();
 	for (uint32_t k = 0; k < K; k++)
-		assert_true(prediction(learner, x, k) == 0.5);
-	const told one = { .x = { 1.0f }, .arm = 1, .loss = 1.0 };
-	teach(learner, &one);
-	assert_true(prediction(learner, x, 1) == 0.75); /* drawn to a half, whatever the context: nothing varied */
+		assert_true(ridge_prediction(learner, x, k) == 0.5);
+	const ridge_event one = { .x = { 1.0f }, .arm = 1, .loss = 1.0 };
+	ridge_teach(learner, &one);
+	assert_true(
+	        ridge_prediction(learner, x, 1) == 0.75); /* drawn to a half, whatever the context: nothing varied */
 	cop_learner_free(learner);
 }
 
 /* ---- merging ---- */
-
-static void begin_life(cop_learner *learner, uint64_t life) { cop_learner_sums(learner)->life = life; }
-
-static cop_summary told_by(cop_learner *from, uint32_t part, uint64_t number, cop_bytes *room)
-{
-	const cop_sums *sums = cop_learner_sums(from);
-	cop_bytes_clear(room);
-	cop_sums_put_own(sums, room);
-	return (cop_summary){ part, sums->life, number, 1.0, room->data, room->length };
-}
 
 /* All tell all. */
 static void exchange(cop_learner *const parts[PARTS], uint64_t number)
@@ -180,7 +69,7 @@ static void exchange(cop_learner *const parts[PARTS], uint64_t number)
 	cop_bytes_init(&room);
 	for (uint32_t from = 0; from < PARTS; from++)
 		for (uint32_t to = 0; to < PARTS; to++) {
-			const cop_summary summary = told_by(parts[from], from, number, &room);
+			const cop_summary summary = ridge_summary(parts[from], from, number, &room);
 			if (to != from)
 				assert_int_equal(cop_learner_merge(parts[to], &summary), COP_OK);
 		}
@@ -190,17 +79,17 @@ static void exchange(cop_learner *const parts[PARTS], uint64_t number)
 static void test_merged_parts_predict_what_one_predicts_that_saw_all(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *parts[PARTS];
-	draw(events, EVENTS, 6);
+	ridge_draw(events, EVENTS, 6);
 	for (uint32_t p = 0; p < PARTS; p++) {
 		parts[p] = make();
-		begin_life(parts[p], 100 + p);
+		ridge_life(parts[p], 100 + p);
 	}
 	cop_rng rng;
 	cop_rng_init(&rng, 8, 1);
 	for (size_t i = 0; i < EVENTS; i++) {
-		teach(parts[cop_rng_below(&rng, PARTS)], &events[i]);
+		ridge_teach(parts[cop_rng_below(&rng, PARTS)], &events[i]);
 		if (i % 100 == 37)
 			exchange(parts, i);
 	}
@@ -214,18 +103,18 @@ static void test_merged_parts_predict_what_one_predicts_that_saw_all(void **stat
 static void test_merged_state_is_saved_and_goes_on(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *parts[PARTS], *clone;
 	cop_bytes one, other;
 	cop_bytes_init(&one);
 	cop_bytes_init(&other);
-	draw(events, EVENTS, 7);
+	ridge_draw(events, EVENTS, 7);
 	for (uint32_t p = 0; p < PARTS; p++) {
 		parts[p] = make();
-		begin_life(parts[p], 9 - p);
+		ridge_life(parts[p], 9 - p);
 	}
 	for (size_t i = 0; i < EVENTS / 2; i++)
-		teach(parts[i % PARTS], &events[i]);
+		ridge_teach(parts[i % PARTS], &events[i]);
 	exchange(parts, 1);
 	assert_int_equal(cop_learner_clone(parts[0], &clone), COP_OK);
 	fixture_save(parts[0], &one);
@@ -235,7 +124,7 @@ static void test_merged_state_is_saved_and_goes_on(void **state)
 	cop_learner_free(parts[0]);
 	parts[0] = clone;
 	for (size_t i = EVENTS / 2; i < EVENTS; i++)
-		teach(parts[i % PARTS], &events[i]);
+		ridge_teach(parts[i % PARTS], &events[i]);
 	exchange(parts, 2);
 	assert_predicts(clone, events, EVENTS);
 	for (uint32_t p = 0; p < PARTS; p++)
@@ -255,20 +144,20 @@ static void test_merged_state_is_saved_and_goes_on(void **state)
 static void test_more_arms_keep_all_sums(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *parts[PARTS], *loaded, *heir;
 	cop_learner_settings s;
 	cop_bytes one, other;
 	cop_cursor cursor;
 	cop_bytes_init(&one);
 	cop_bytes_init(&other);
-	draw(events, EVENTS, 9);
+	ridge_draw(events, EVENTS, 9);
 	for (uint32_t p = 0; p < PARTS; p++) {
 		parts[p] = make();
-		begin_life(parts[p], 50 + p);
+		ridge_life(parts[p], 50 + p);
 	}
 	for (size_t i = 0; i < EVENTS; i++)
-		teach(parts[i % PARTS], &events[i]);
+		ridge_teach(parts[i % PARTS], &events[i]);
 	exchange(parts, 1);
 	fixture_settings(&s, "ridge", false);
 	s.arms = K + 2;
@@ -285,7 +174,7 @@ static void test_more_arms_keep_all_sums(void **state)
 	assert_int_equal(one.length, other.length);
 	assert_memory_equal(one.data, other.data, one.length);
 	assert_predicts(heir, events, EVENTS);
-	assert_true(prediction(loaded, events[0].x, K + 1) == 0.5);
+	assert_true(ridge_prediction(loaded, events[0].x, K + 1) == 0.5);
 	for (uint32_t p = 0; p < PARTS; p++)
 		cop_learner_free(parts[p]);
 	cop_learner_free(loaded);
@@ -297,7 +186,7 @@ static void test_more_arms_keep_all_sums(void **state)
 /* ---- values far out ---- */
 
 /* What a feature's values so far allow a value to be: of `count` rows, whose end was a block's. */
-static void limits_of(const told *events, size_t step, size_t count, size_t feature, double *mean, double *away)
+static void limits_of(const ridge_event *events, size_t step, size_t count, size_t feature, double *mean, double *away)
 {
 	double square = 0.0;
 	*mean = 0.0;
@@ -313,20 +202,20 @@ static void limits_of(const told *events, size_t step, size_t count, size_t feat
 static void test_outliers_enter_the_sums_within_limits(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *parts[PARTS], *clone;
 	cop_outliers is, again;
 	double mean, away;
 	const size_t wild = 99 * PARTS + 1, far = 109 * PARTS + 2;
-	draw(events, EVENTS, 11);
+	ridge_draw(events, EVENTS, 11);
 	events[wild].x[2] = 1e12f;
 	events[far].x[0] = -40.0f;
 	for (uint32_t p = 0; p < PARTS; p++) {
 		parts[p] = make();
-		begin_life(parts[p], 70 + p);
+		ridge_life(parts[p], 70 + p);
 	}
 	for (size_t i = 0; i < EVENTS; i++)
-		teach(parts[i % PARTS], &events[i]);
+		ridge_teach(parts[i % PARTS], &events[i]);
 	cop_learner_outliers(parts[0], &is);
 	assert_int_equal(is.values, 0);
 	cop_learner_outliers(parts[1], &is);
@@ -352,14 +241,14 @@ static void test_outliers_enter_the_sums_within_limits(void **state)
 static void test_feature_begins_anew_with_its_scale(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *learner = make();
 	cop_outliers is;
 	double least = 1e30, most = -1e30;
-	draw(events, EVENTS, 12);
+	ridge_draw(events, EVENTS, 12);
 	events[3].x[2] = events[3].x[3] = 1e12f;
 	for (size_t i = 0; i < EVENTS; i++)
-		teach(learner, &events[i]);
+		ridge_teach(learner, &events[i]);
 	cop_learner_outliers(learner, &is);
 	assert_true(is.rescaled == 2 && is.values == 0);
 	for (size_t j = 2; j < 4; j++, least = 1e30, most = -1e30) {
@@ -377,19 +266,19 @@ static void test_feature_begins_anew_with_its_scale(void **state)
 static void test_frozen_statistics_do_not_move(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *learner = make();
 	cop_bytes before, after;
 	cop_bytes_init(&before);
 	cop_bytes_init(&after);
-	draw(events, EVENTS, 13);
+	ridge_draw(events, EVENTS, 13);
 	for (size_t i = 0; i < 100; i++)
-		teach(learner, &events[i]);
+		ridge_teach(learner, &events[i]);
 	fixture_save(learner, &before);
 	cop_learner_freeze(learner, true);
 	events[100].x[1] = 1e12f;
 	for (size_t i = 100; i < 200; i++)
-		teach(learner, &events[i]);
+		ridge_teach(learner, &events[i]);
 	fixture_save(learner, &after);
 	assert_int_equal(before.length, after.length);
 	assert_memory_equal(before.data, after.data, before.length);
@@ -443,13 +332,13 @@ static void test_settings_that_cannot_be_are_refused(void **state)
 static void test_explanation_adds_up_to_the_prediction(void **state)
 {
 	(void)state;
-	static told events[EVENTS];
+	static ridge_event events[EVENTS];
 	cop_learner *learner = make();
 	cop_explanation e;
 	cop_anatomy_part parts[COP_ANATOMY_PARTS];
-	draw(events, EVENTS, 10);
+	ridge_draw(events, EVENTS, 10);
 	for (size_t i = 0; i < EVENTS; i++)
-		teach(learner, &events[i]);
+		ridge_teach(learner, &events[i]);
 	assert_int_equal(cop_learner_explanation_init(learner, &e), COP_OK);
 	const cop_row row = { .d = D, .dense = events[3].x };
 	const cop_decision decision = { .arm = 2 };

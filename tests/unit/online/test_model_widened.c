@@ -21,6 +21,7 @@ static const kind kinds[] = {
 	{ "ensemble", COP_EXPERT_LINEAR, FIXTURE_D + 32, false, true },
 	{ "dgt", 0, FIXTURE_D + 16, false, true },
 	{ "dgt", 0, FIXTURE_D + 32, false, true },
+	{ "ridge", 0, FIXTURE_D + 7, false, true },
 	{ "value", 0, FIXTURE_D + 4, false, false },
 	{ "value", 0, FIXTURE_D + 16, true, false },
 };
@@ -211,6 +212,7 @@ static void test_it_learns_as_if_the_features_had_been_there_unknown(void **stat
 {
 	static const kind alike[] = {
 		{ "dgt", 0, FIXTURE_D + 16, false, true },
+		{ "ridge", 0, FIXTURE_D + 3, false, true },
 		{ "ensemble", COP_EXPERT_TREES, FIXTURE_D + 32, false, false },
 		{ "ensemble", COP_EXPERT_LINEAR | COP_EXPERT_QUADRATIC, FIXTURE_D + 5, false, false },
 	};
@@ -264,7 +266,7 @@ static void test_new_features_are_learned(void **state)
 		const cop_model_settings s = settings_of(k);
 		cop_rng rng;
 		double lost = 0.0;
-		if (k->refitted || strcmp(k->learner, "ensemble") != 0)
+		if (k->refitted || (strcmp(k->learner, "ensemble") != 0 && strcmp(k->learner, "ridge") != 0))
 			continue;
 		cop_model *few = model_new(&s);
 		cop_rng_init(&rng, FIXTURE_SEED, 291 + i);
