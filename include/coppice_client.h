@@ -109,6 +109,8 @@ typedef struct coppice_action {
 	uint64_t rev;    /* steps that the model had learned when it decided */
 	int held;        /* 1: the baseline decided, for the control group */
 	int kept;        /* 1: the baseline decided, since the policy's allowance (conservative) is used up */
+	const char
+	        *limit; /* static; the option that raised p, or lowered it to the arm's largest share; NULL: none did */
 	char arm[COPPICE_ARM_ROOM]; /* name of the arm or candidate, "": it has none */
 } coppice_action;
 

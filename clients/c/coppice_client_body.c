@@ -188,6 +188,7 @@ coppice_client_err cop_client_get_action(
 		.value = action.y,
 		.probe = { action.probe[0], action.probe[1] },
 		.rev = action.rev,
+		.limit = action.limit == COP_WIRE_LIMIT_NONE ? NULL : cop_wire_split_limit_text(action.limit),
 	};
 	if (action.arm != NULL && action.arm_length < sizeof out->arm)
 		memcpy(out->arm, action.arm, action.arm_length); /* its end is there: all is zero */

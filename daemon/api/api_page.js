@@ -399,6 +399,7 @@ function explanation(is) {
       is.by && ["decided by", MAKERS[is.by] || is.by],
       is.greedy !== undefined && ["the best predicted", is.greedy ? "yes" : "no, it explored"],
       is.agrees !== undefined && ["the policy's best predicted", is.agrees ? "the same" : "another one"],
+      is.limit && ["its probability decided by", LIMITS[is.limit] || is.limit],
       is.own_p !== undefined && ["the policy's probability of it", number(is.own_p)],
       is.prediction !== undefined && ["prediction", number(is.prediction)],
       is.t !== undefined && ["decided", clock(is.t)],
@@ -424,6 +425,7 @@ function explanation(is) {
 
 const ENDS = { feedback: "loss", recorded: "loss at its window's end", default: "default loss", unanswered: "no loss came in its window",
   pushed_out: "pushed out by newer ones", pushed_out_recorded: "pushed out by newer ones, loss", another_action: "another action was reported, loss" };
+const LIMITS = { share_min: "the arm's least share", share_max: "the largest share of an arm", least_propensity: "the least propensity" };
 const MAKERS = { holdout: "the control group", conservative: "the baseline, since the policy was kept back", observed: "the existing system" };
 const search = { text: "", more: 0, shown: [], abort: null };
 

@@ -40,6 +40,8 @@ static cop_err apply_to(cop_recovery *recovery, cop_model_slot *served, cop_wire
 		return cop_promotion_replay(served, recovery->state_dir, r, sequence, &recovery->why);
 	cop_err err = cop_model_apply(served->model, type, r);
 	cop_refit_state_watch(&served->refit, served->model);
+	if (err == COP_OK && type == COP_WIRE_RECORD_DECISION && r->played != NULL && served->shape.max_candidates > 0)
+		cop_played_names_put(served->played, &r->id, r->played, r->played_length);
 	return err;
 }
 

@@ -138,6 +138,9 @@ static void put_action(const cop_explain_body *body, cop_bytes *out)
 	cop_wire_put_key_double(out, "p", body->decision.p);
 	if (body->by == COP_WIRE_BY_POLICY) {
 		cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
+		if (body->decision.limit != COP_WIRE_LIMIT_NONE)
+			cop_wire_put_key_text(
+			        out, "limit", cop_wire_split_limit_text((cop_wire_limit)body->decision.limit));
 	} else {
 		cop_wire_put_key_text(out, "by", cop_wire_split_maker_text(body->by));
 		cop_wire_put_key_bool(out, "agrees", body->decision.greedy);

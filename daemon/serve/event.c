@@ -62,6 +62,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		.by = context->observed || scope->follows
 		              ? COP_WIRE_BY_POLICY
 		              : cop_model_record_maker(cop_model_made_by(served->model)->split_by.by),
+		.limit = (cop_wire_limit)decision->limit,
 		.repeated = repeated,
 		.durable = !scope->follows && (scope->journal == NULL || !cop_journaler_broken(scope->journal)),
 		.seq = context->seq,
@@ -110,6 +111,8 @@ static void record_decision(cop_event_scope *scope, const cop_wire_context *wire
 	record.observed = wire->observed;
 	record.own_p = made->own_p;
 	record.from = wire->from;
+	if (scope->served->shape.max_candidates > 0)
+		(void)cop_wire_context_name(wire, made->decision.arm, &record.played, &record.played_length);
 	cop_model_record_decision(scope->served->model, &context, &made->decision, &record);
 	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
 }

@@ -10,7 +10,7 @@
 
 #include "base/number.h"
 
-#define SLACK    1e-9 /* in sums of shares, for rounding */
+#define SLACK    1e-9 /* in sums of shares and their proportions, for rounding */
 #define MOST_ARM 9    /* digits */
 
 _Static_assert(COP_SHARES_ARMS <= 64, "arms at their most are bits of a word");
@@ -268,17 +268,20 @@ static void settle(const spread *s, double *p)
 	}
 }
 
-void cop_shares_keep(const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, double *p)
+bool cop_shares_keep(
+        const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, double *p, double *was)
 {
 	double maxima;
 	if (shares->least_propensity == 0.0 && shares->min.count + shares->max.count == 0)
-		return;
+		return false;
 	if (is_within(shares, arms, mask, eligible, p, &maxima))
-		return;
+		return false;
+	if (was != NULL)
+		memcpy(was, p, arms * sizeof *p);
 	if (maxima <= 0.0) {
 		for (size_t k = 0; k < arms; k++)
 			p[k] = plays(mask, k) ? 1.0 / (double)eligible : 0.0;
-		return;
+		return true;
 	}
 	spread s = { .limits = begin(shares, eligible, maxima < 1.0 ? 1.0 / maxima : 1.0), .arms = arms, .mask = mask };
 	do {
@@ -288,4 +291,18 @@ void cop_shares_keep(const cop_shares *shares, size_t arms, const uint8_t *mask,
 		}
 	} while (fill(&s, p));
 	settle(&s, p);
+	return true;
+}
+
+cop_shares_limit cop_shares_limit_of(const cop_shares *shares, size_t eligible, size_t arm, double was, double q)
+{
+	limits l = begin(shares, eligible, 1.0);
+	const bounds limit = next(&l, arm);
+	if (q < was)
+		return limit.bit != 0 && q >= limit.most ? COP_SHARES_LIMIT_MAX : COP_SHARES_LIMIT_NONE;
+	if (q <= was * (1.0 + SLACK))
+		return COP_SHARES_LIMIT_NONE;
+	if (was >= limit.least || q > limit.least * (1.0 + SLACK))
+		return shares->max.count > 0 ? COP_SHARES_LIMIT_MAX : COP_SHARES_LIMIT_NONE;
+	return limit.least > l.floor ? COP_SHARES_LIMIT_MIN : COP_SHARES_LIMIT_LEAST;
 }

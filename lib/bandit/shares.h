@@ -9,9 +9,11 @@
  * above theirs; what arms give up at their most goes to the others by the same proportion. Where every arm with w > 0
  * is at its most, the rest is spread over the others with w = 1. Mixing all of p with the uniform distribution would
  * keep f / n as well, but takes f of what the policy prefers even where it explores more than that. Where the eligible
- * arms' share_max add to less than 1, q is proportional to them (uniform if they are all 0). For a density that is
- * constant on n equal pieces of a range, the pieces are the arms: it stays at least f times uniform. Pure functions;
- * any thread. */
+ * arms' share_max add to less than 1, q is proportional to them (uniform if they are all 0). Of an arm,
+ * the limit that decided is the one that raised p(k) to q(k) or lowered it: its own share_min or least_propensity, or
+ * share_max, its own or, of an arm that is raised beyond its least, that of others. An arm that is lowered because
+ * others are raised has none: it is played in spite of them. For a density that is constant on n equal pieces of a
+ * range, the pieces are the arms: it stays at least f times uniform. Pure functions; any thread. */
 #ifndef COP_BANDIT_SHARES_H
 #define COP_BANDIT_SHARES_H
 
@@ -35,6 +37,14 @@ typedef struct cop_shares {
 	cop_arm_shares min, max;
 } cop_shares;
 
+typedef enum cop_shares_limit {
+	COP_SHARES_LIMIT_NONE = 0, /* the policy decided */
+	COP_SHARES_LIMIT_MIN,      /* share_min */
+	COP_SHARES_LIMIT_MAX,      /* share_max */
+	COP_SHARES_LIMIT_LEAST,    /* least_propensity */
+	COP_SHARES_LIMITS
+} cop_shares_limit;
+
 /* "ARM=SHARE", ARM a whole number from 0, SHARE a number in [0, 1], into its place. NULL, or what was expected. */
 const char *cop_shares_add(cop_arm_shares *shares, const char *text);
 
@@ -49,7 +59,10 @@ bool cop_shares_without_retired(const cop_shares *shares, size_t arms, const uin
 const char *cop_shares_refusal(const cop_shares *shares, size_t arms);
 
 /* p becomes q. eligible: n, at least 1; p is 0 where an arm is not eligible and stays so. In at most
- * share_max.count + 3 passes over p. */
-void cop_shares_keep(const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, double *p);
+ * share_max.count + 3 passes over p. True: q is not p, which is in was (arms; NULL: not wanted) then. */
+bool cop_shares_keep(
+        const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, double *p, double *was);
+/* What decided about an eligible arm whose p was that, and is q now. */
+cop_shares_limit cop_shares_limit_of(const cop_shares *shares, size_t eligible, size_t arm, double was, double q);
 
 #endif

@@ -12,10 +12,15 @@ cop_err cop_explorer_init(cop_explorer *explorer, const cop_learner_settings *se
 	*explorer = (cop_explorer){ .policy = cop_policy_find(settings->policy), .arms = settings->arms };
 	cop_rng_init(&explorer->rng, settings->seed, POLICY_STREAM);
 	explorer->p = cop_mem_alloc(settings->arms, sizeof *explorer->p);
-	return explorer->p == NULL ? COP_ENOMEM : COP_OK;
+	explorer->was = cop_mem_alloc(settings->arms, sizeof *explorer->was);
+	return explorer->p == NULL || explorer->was == NULL ? COP_ENOMEM : COP_OK;
 }
 
-void cop_explorer_fini(cop_explorer *explorer) { cop_mem_free(explorer->p); }
+void cop_explorer_fini(cop_explorer *explorer)
+{
+	cop_mem_free(explorer->p);
+	cop_mem_free(explorer->was);
+}
 
 /* Evenly over the eligible arms. */
 static void spread(cop_explorer *explorer, const uint8_t *mask, size_t eligible)
@@ -37,7 +42,9 @@ cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *set
 	else
 		explorer->policy->probabilities(settings, explorer->decisions, explorer->arms, loss, mask, out->best,
 		        eligible, explorer->belief, explorer->p);
-	cop_shares_keep(&settings->shares, explorer->arms, mask, eligible, explorer->p);
+	explorer->limited =
+	        cop_shares_keep(&settings->shares, explorer->arms, mask, eligible, explorer->p, explorer->was);
+	explorer->eligible = eligible;
 	return COP_OK;
 }
 
@@ -53,6 +60,9 @@ cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *s
 	out->arm = (uint32_t)arm;
 	out->p = explorer->p[arm];
 	out->greedy = arm == view.best;
+	if (explorer->limited)
+		out->limit = (uint8_t)cop_shares_limit_of(
+		        &settings->shares, explorer->eligible, arm, explorer->was[arm], out->p);
 	return COP_OK;
 }
 

@@ -20,14 +20,17 @@ typedef struct cop_explorer {
 	cop_rng rng;
 	const cop_policy_belief *belief; /* the learner's, for the next choice or view; NULL: none */
 	double *p;                       /* arms: of the last choice */
+	double *was;                     /* arms: the policy's own, where p is another one */
+	bool limited;                    /* p is another one */
+	size_t eligible;                 /* arms, of the last choice or view */
 } cop_explorer;
 
 /* Policy, arms and seed of complete settings. COP_ENOMEM. Caller finishes with fini. */
 COP_CHECK cop_err cop_explorer_init(cop_explorer *explorer, const cop_learner_settings *settings);
 void cop_explorer_fini(cop_explorer *explorer);
 
-/* Draws an arm for predicted losses; fills arm, p and greedy of *out. COP_EINVAL: no arm is eligible; nothing changed.
- */
+/* Draws an arm for predicted losses; fills arm, p, limit and greedy of *out. COP_EINVAL: no arm is eligible; nothing
+ * changed. */
 COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_decision *out);
 /* What choose would draw from, without a draw; nothing changes but the buffer of probabilities. Errors as choose. */

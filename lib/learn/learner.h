@@ -100,6 +100,7 @@ double cop_learner_least_propensity(const cop_learner_settings *settings);
 typedef struct cop_decision {
 	uint32_t arm;                          /* arms */
 	bool greedy;                           /* arms: the best predicted arm was played */
+	uint8_t limit;                         /* arms: what decided about p (cop_shares_limit) */
 	int8_t u;                              /* one-point: sign of the perturbation */
 	double p;                              /* arms: propensity of the played arm; values: 1; bins: density at y */
 	double y;                              /* values: centre, in [0, 1] */

@@ -76,7 +76,7 @@ static double footprint(const cop_learner_settings *s)
 	double sum = cop_cross_features_footprint(&settings.joint) +
 	             cop_standardiser_footprint(settings.joint.features, sparse, s->max_nonzeros) +
 	             cop_standardiser_footprint(settings.joint.candidate_features, sparse, s->max_nonzeros) +
-	             (double)s->max_candidates * (sizeof(double) + (MEMBERS + 2) * sizeof(float));
+	             (double)s->max_candidates * (2 * sizeof(double) + (MEMBERS + 2) * sizeof(float));
 	for (size_t i = 0; i < MEMBERS; i++)
 		sum += members[i]->footprint(&settings);
 	return sum;

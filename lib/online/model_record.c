@@ -14,6 +14,10 @@
 _Static_assert(COP_WIRE_RECORD_PREDICTIONS == COP_LEARNER_EXPERTS, "the journal has room for all predictions");
 _Static_assert(COP_WIRE_RECORD_ANY_ARM == COP_MODEL_ANY_ARM, "the journal reports what the model takes");
 
+_Static_assert(COP_WIRE_LIMIT_MIN == (int)COP_SHARES_LIMIT_MIN && COP_WIRE_LIMIT_MAX == (int)COP_SHARES_LIMIT_MAX &&
+                       COP_WIRE_LIMIT_LEAST == (int)COP_SHARES_LIMIT_LEAST && COP_WIRE_LIMITS == (int)COP_SHARES_LIMITS,
+        "the journal numbers limits as decisions do");
+
 /* ---- from an event ---- */
 
 void cop_model_record_ended(const cop_model *model, cop_wire_record *record)
@@ -54,6 +58,7 @@ void cop_model_record_decision(
 	record->a = decision->arm;
 	record->p = decision->p;
 	record->density = learner->class == &cop_learner_bins;
+	record->limit = (cop_wire_limit)decision->limit;
 	record->greedy = decision->greedy;
 	record->y = decision->y;
 	record->u = decision->u;
@@ -181,6 +186,7 @@ cop_err cop_model_state_apply_decision(cop_model *model, const cop_wire_record *
 	cop_decision decision = {
 		.arm = r->a,
 		.greedy = r->greedy,
+		.limit = (uint8_t)r->limit,
 		.u = r->u,
 		.p = r->values ? 1.0 : r->p,
 		.y = r->y,

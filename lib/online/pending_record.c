@@ -122,7 +122,11 @@ static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *
 
 /* ---- the mask ---- */
 
-_Static_assert(COP_LEARNER_MAX_ARMS <= UINT16_MAX && COP_LEARNER_MAX_CANDIDATES <= UINT16_MAX, "heads have 16 bits");
+#define ARM_BITS 14
+#define ARM_MOST ((1u << ARM_BITS) - 1)
+
+_Static_assert(COP_LEARNER_MAX_ARMS <= ARM_MOST && COP_LEARNER_MAX_CANDIDATES <= ARM_MOST, "heads have 14 bits");
+_Static_assert(COP_SHARES_LIMITS <= 1 << (16 - ARM_BITS), "and two for the limit");
 
 static size_t bits_size(size_t arms) { return (arms + 7) / 8; }
 
@@ -283,7 +287,7 @@ void cop_pending_record_fill(
 		.time = entry->time,
 		.action = shape->arms == 0 ? decision->y : decision->p,
 		.rev = decision->rev,
-		.arm = (uint16_t)decision->arm,
+		.arm = (uint16_t)(decision->arm | (unsigned)decision->limit << ARM_BITS),
 		.size = (uint16_t)(shape->size_count - 1),
 		.u = shape->arms > 0 ? (int8_t)entry->cluster : decision->u,
 		.flags = (uint8_t)(flags & 0xff),
@@ -361,7 +365,8 @@ void cop_pending_record_view(
 		.cluster = values ? COP_PENDING_ALONE : (uint8_t)r->u,
 		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
-		        .arm = r->arm,
+		        .arm = r->arm & ARM_MOST,
+		        .limit = (uint8_t)(r->arm >> ARM_BITS),
 		        .greedy = (r->flags & COP_PENDING_GREEDY) != 0,
 		        .u = values ? r->u : 0,
 		        .p = values ? 1.0 : r->action,
@@ -482,9 +487,11 @@ static cop_err load_decision(
 	entry->time = cop_cursor_f64(cursor);
 	double action = cop_cursor_f64(cursor);
 	decision->rev = cop_cursor_u64(cursor);
-	decision->arm = cop_cursor_u32(cursor);
+	const uint32_t arm = cop_cursor_u32(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
+	decision->arm = arm & ARM_MOST;
+	decision->limit = (uint8_t)(arm >> ARM_BITS & 3u);
 	decision->greedy = (flags & COP_PENDING_GREEDY) != 0;
 	entry->records = (flags & COP_PENDING_RECORDS) != 0;
 	entry->deferred = (flags & COP_PENDING_DEFERRED) != 0;
@@ -493,7 +500,7 @@ static cop_err load_decision(
 	if (((flags & (COP_PENDING_SECOND | COP_PENDING_COMPARED)) != 0 && (flags & COP_PENDING_SHADOW) == 0) ||
 	        ((flags & COP_PENDING_MEASURED) != 0 && (flags & COP_PENDING_COMPARED) == 0) ||
 	        !(decision->p > 0.0 && decision->p <= 1.0) || u < least || u > most ||
-	        (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
+	        (shape->arms == 0 ? arm != 0 : decision->arm >= shape->arms || arm > UINT16_MAX))
 		return COP_EFORMAT;
 	cop_err err = entry->records ? cop_pending_losses_load(cursor, entry) : COP_OK;
 	if (err != COP_OK)

@@ -19,9 +19,9 @@ typedef struct cop_pending_record {
 	double action; /* arms: p; values: y */
 	uint64_t rev;
 	uint32_t older, younger; /* handles */
-	uint16_t arm;
-	uint16_t size; /* of the shape's sizes: that when the record was filled */
-	int8_t u;      /* of arms and candidates: the cluster of the decision's unit, -1 where none was told */
+	uint16_t arm;            /* and in its highest two bits the decision's limit */
+	uint16_t size;           /* of the shape's sizes: that when the record was filled */
+	int8_t u; /* of arms and candidates: the cluster of the decision's unit, -1 where none was told */
 	uint8_t flags;
 	uint8_t id_kind; /* and what stands beside it */
 	uint8_t id_length;

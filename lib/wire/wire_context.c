@@ -10,9 +10,8 @@
 
 /* The last two are an apprentice's, or its caller's. */
 enum { ID, X, C, MASK, NAMES, ORDER, PROBABILITIES, T, UNIT, DEFER, FROM, SRC, N, SEQ, A, P, KEYS };
-#define OWN_KEYS  A
-#define NAME_MOST 64                /* bytes of a candidate's name */
-#define LOOKS     ((size_t)1 << 20) /* at names for one mask; beyond, the loop would be held up for long */
+#define OWN_KEYS A
+#define LOOKS    ((size_t)1 << 20) /* at names for one mask; beyond, the loop would be held up for long */
 
 static const char *const names[KEYS] = { "id", "x", "c", "mask", "names", "order", "probabilities", "t", "unit",
 	"defer", "from", "src", "n", "seq", "a", "p" };
@@ -189,9 +188,10 @@ static cop_err check_names(const reading *r, cop_wire_fault *fault)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "names: expected an array of %zu texts, one for each candidate", out->candidates);
 	for (size_t i = 0; i < count; i++)
-		if (cop_wire_cursor_string(&at, &text, &length) != COP_OK || length < 1 || length > NAME_MOST)
+		if (cop_wire_cursor_string(&at, &text, &length) != COP_OK || length < 1 ||
+		        length > COP_WIRE_CANDIDATE_NAME)
 			return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-			        "names[%zu]: expected a text of 1 to %d bytes", i, NAME_MOST);
+			        "names[%zu]: expected a text of 1 to %d bytes", i, COP_WIRE_CANDIDATE_NAME);
 	return COP_OK;
 }
 
@@ -211,7 +211,7 @@ static cop_err find_named(
 	for (*out = 0; *out < count && cop_wire_cursor_string(&names_at, &name, &size) == COP_OK; ++*out)
 		if (size == length && memcmp(name, text, size) == 0)
 			return COP_OK;
-	char clean[NAME_MOST + 1];
+	char clean[COP_WIRE_CANDIDATE_NAME + 1];
 	cop_wire_text_clean(clean, sizeof clean, text, length);
 	return cop_wire_fault_set(
 	        fault, COP_WIRE_BAD_REQUEST, "%s: \"%s\" is none of the candidates' names", key, clean);

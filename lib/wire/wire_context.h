@@ -12,6 +12,8 @@
 #include "wire/wire_keys.h"
 #include "wire/wire_position.h"
 
+#define COP_WIRE_CANDIDATE_NAME 64 /* bytes of a candidate's name, at most */
+
 typedef struct cop_wire_context {
 	cop_event_id id;          /* kind 0: none */
 	bool has_x;               /* explain by id has none */

@@ -25,7 +25,7 @@ cop_err cop_wire_refuse(cop_wire_fault *fault, cop_wire_code code, cop_err err, 
 cop_err cop_wire_keys_open(
         cop_wire_keys *keys, cop_wire_cursor *cursor, const char *const *names, unsigned count, cop_wire_fault *fault)
 {
-	COP_ASSERT(count <= 32);
+	COP_ASSERT(count <= 64);
 	*keys = (cop_wire_keys){ .cursor = cursor, .names = names, .count = count, .fault = fault };
 	cop_err err = cop_wire_cursor_map(cursor, &keys->left);
 	if (err != COP_OK)
@@ -85,10 +85,10 @@ cop_err cop_wire_keys_next(cop_wire_keys *keys, unsigned *which)
 		keys->left--;
 		if (!found)
 			continue;
-		if (keys->seen & UINT32_C(1) << *which)
+		if (keys->seen & UINT64_C(1) << *which)
 			return cop_wire_fault_set(
 			        keys->fault, COP_WIRE_BAD_REQUEST, "%s: the key comes twice", keys->names[*which]);
-		keys->seen |= UINT32_C(1) << *which;
+		keys->seen |= UINT64_C(1) << *which;
 		return COP_OK;
 	}
 	if (cop_wire_cursor_left(keys->cursor) != 0)
@@ -97,7 +97,7 @@ cop_err cop_wire_keys_next(cop_wire_keys *keys, unsigned *which)
 	return COP_EEND;
 }
 
-cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint32_t need)
+cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint64_t need)
 {
 	for (unsigned i = 0; i < keys->count; i++)
 		if ((need & ~keys->seen) >> i & 1)

@@ -31,9 +31,9 @@ typedef struct cop_wire_source {
 typedef struct cop_wire_keys {
 	cop_wire_cursor *cursor;
 	const char *const *names; /* kept */
-	unsigned count;           /* names, at most 32 */
+	unsigned count;           /* names, at most 64 */
 	unsigned next;            /* the name behind the last one that came: messages of one sender keep their order */
-	uint32_t seen;            /* bit i: names[i] came */
+	uint64_t seen;            /* bit i: names[i] came */
 	size_t left;              /* pairs still to read */
 	cop_wire_fault *fault;
 } cop_wire_keys;
@@ -46,7 +46,7 @@ COP_CHECK cop_err cop_wire_keys_open(
  * COP_EEND, after checking that nothing follows. */
 COP_CHECK cop_err cop_wire_keys_next(cop_wire_keys *keys, unsigned *which);
 /* That the names of the bits in `need` all came; otherwise names the first that did not. */
-COP_CHECK cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint32_t need);
+COP_CHECK cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint64_t need);
 
 /* Whether body is a map that has the key; what stands behind it is not looked at. */
 bool cop_wire_keys_has(const void *body, size_t length, const char *name);

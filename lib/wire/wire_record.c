@@ -39,12 +39,14 @@ enum {
 	LIVE,
 	SUMS,
 	LISTED,
+	LIMIT,
+	PLAYED,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
 	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o", "w", "h", "unit", "l", "from", "live", "sums",
-	"names" };
+	"names", "b", "arm" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -125,6 +127,10 @@ static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_key_unsigned(bytes, "a", r->a);
 	cop_wire_put_key_double(bytes, "p", r->p);
 	cop_wire_put_key_bool(bytes, "g", r->greedy);
+	if (r->limit != COP_WIRE_LIMIT_NONE)
+		cop_wire_put_key_unsigned(bytes, names[LIMIT], r->limit);
+	if (r->played != NULL)
+		cop_wire_put_key_string(bytes, names[PLAYED], r->played, r->played_length);
 	put_own(bytes, r);
 	if (r->split) {
 		cop_wire_put_text(bytes, "h");
@@ -275,6 +281,13 @@ static cop_err read_loss(cop_wire_cursor *cursor, cop_wire_record *out)
 	return err;
 }
 
+static cop_err read_played(cop_wire_cursor *cursor, cop_wire_record *out)
+{
+	cop_err err = cop_wire_cursor_string(cursor, &out->played, &out->played_length);
+	return err == COP_OK && (out->played_length == 0 || out->played_length > COP_WIRE_CANDIDATE_NAME) ? COP_EFORMAT
+	                                                                                                  : err;
+}
+
 static cop_err read_sums(cop_wire_cursor *cursor, cop_wire_record *out)
 {
 	size_t count;
@@ -312,6 +325,10 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		return err == COP_OK && !(out->p > 0.0 && out->p <= (out->values ? DBL_MAX : 1.0)) ? COP_EFORMAT : err;
 	case GREEDY:
 		return cop_wire_cursor_bool(cursor, &out->greedy);
+	case LIMIT:
+		err = cop_wire_cursor_unsigned(cursor, &word);
+		out->limit = word < COP_WIRE_LIMITS ? (cop_wire_limit)word : COP_WIRE_LIMIT_NONE;
+		return err == COP_OK && word >= COP_WIRE_LIMITS ? COP_EFORMAT : err;
 	case Y:
 		return cop_wire_cursor_double(cursor, &out->y);
 	case U:
@@ -416,6 +433,8 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 	case LISTED:
 		return bad(
 		        keys->fault, cop_wire_cursor_binary(cursor, &out->listed, &out->listed_length), names[which]);
+	case PLAYED:
+		return bad(keys->fault, read_played(cursor, out), names[which]);
 	case SUMS:
 		return bad(keys->fault, read_sums(cursor, out), names[which]);
 	case SPLIT:

@@ -57,12 +57,16 @@ typedef struct cop_wire_record {
 	bool has_x;
 	const cop_row *candidate; /* of a model that ranks. Decision: all; self-contained feedback: the played one */
 	size_t candidates;
-	const uint8_t *mask; /* decision: arms (or candidates) flags; NULL: all are eligible */
-	size_t arms;         /* their number, where it is known */
-	bool values;         /* decision of a value model: y and u instead of a, p and greedy */
-	uint32_t a;          /* feedback with a candidate: COP_WIRE_RECORD_ANY_ARM when its place was not told */
-	double p;            /* values, with density: that of y, per unit of [0, 1] */
-	bool density;        /* decision of a value model: p is there */
+	const char
+	        *played; /* decision of a model that ranks: the played candidate's name, not terminated; NULL: none */
+	size_t played_length;
+	const uint8_t *mask;  /* decision: arms (or candidates) flags; NULL: all are eligible */
+	size_t arms;          /* their number, where it is known */
+	bool values;          /* decision of a value model: y and u instead of a, p and greedy */
+	uint32_t a;           /* feedback with a candidate: COP_WIRE_RECORD_ANY_ARM when its place was not told */
+	double p;             /* values, with density: that of y, per unit of [0, 1] */
+	bool density;         /* decision of a value model: p is there */
+	cop_wire_limit limit; /* decision: what decided about p, beside the policy */
 	bool greedy;
 	bool observed; /* a decision, or self-contained feedback, of an existing system; greedy: the model agrees */
 	double own_p;  /* observed: the model's own probability of a, in [0, 1] */

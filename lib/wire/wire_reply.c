@@ -29,6 +29,8 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
 		if (action->by != COP_WIRE_BY_POLICY)
 			cop_wire_put_key_text(bytes, "by", cop_wire_split_maker_text(action->by));
+		if (action->limit != COP_WIRE_LIMIT_NONE)
+			cop_wire_put_key_text(bytes, "limit", cop_wire_split_limit_text(action->limit));
 	}
 	if (action->order != NULL) {
 		cop_wire_put_text(bytes, "order");
@@ -96,10 +98,10 @@ void cop_wire_reply_version_put(cop_bytes *bytes, const char *version)
 	cop_wire_put_key_text(bytes, "version", version);
 }
 
-enum { ID, A, ARM, P, REV, GREEDY, BY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
+enum { ID, A, ARM, P, REV, GREEDY, BY, LIMIT, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
 
-static const char *const action_names[ACTION_KEYS] = { "id", "a", "arm", "p", "rev", "greedy", "by", "y", "probe",
-	"repeated", "durable", "seq" };
+static const char *const action_names[ACTION_KEYS] = { "id", "a", "arm", "p", "rev", "greedy", "by", "limit", "y",
+	"probe", "repeated", "durable", "seq" };
 
 static cop_err read_probe(cop_wire_cursor *cursor, cop_wire_action *out)
 {
@@ -137,6 +139,20 @@ static cop_err read_by(cop_wire_cursor *cursor, cop_wire_maker *by)
 	return err;
 }
 
+/* A word of a later version counts as none. */
+static cop_err read_limit(cop_wire_cursor *cursor, cop_wire_limit *limit)
+{
+	const char *text;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
+	for (unsigned k = 1; err == COP_OK && k < COP_WIRE_LIMITS; k++) {
+		const char *word = cop_wire_split_limit_text((cop_wire_limit)k);
+		if (length == strlen(word) && memcmp(text, word, length) == 0)
+			*limit = (cop_wire_limit)k;
+	}
+	return err;
+}
+
 static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wire_action *out, cop_wire_fault *fault)
 {
 	cop_wire_cursor from = *cursor;
@@ -163,6 +179,9 @@ static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wi
 		break;
 	case BY:
 		err = read_by(cursor, &out->by);
+		break;
+	case LIMIT:
+		err = read_limit(cursor, &out->limit);
 		break;
 	case Y:
 		err = cop_wire_cursor_double(cursor, &out->y);

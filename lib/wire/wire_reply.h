@@ -9,8 +9,9 @@
 #include "wire/wire_split.h"
 
 /* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates (`by: holdout` or `conservative`: the
- * baseline decided), `{id, y, probe, p?, rev}` for values; `repeated: true` when the id was pending and the action is
- * the first one's; `durable: false` when the decision is not on disk and may not get there. */
+ * baseline decided; `limit`: the option that raised or lowered p), `{id, y, probe, p?, rev}` for values;
+ * `repeated: true` when the id was pending and the action is the first one's; `durable: false` when the decision is not
+ * on disk and may not get there. */
 typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
@@ -27,9 +28,10 @@ typedef struct cop_wire_action {
 	size_t order_count;
 	const double *probability; /* of each arm or candidate; NULL, as order */
 	size_t probability_count;
-	uint64_t rev;      /* the model's revision */
-	cop_wire_maker by; /* who decided */
-	bool repeated;     /* decided earlier */
+	uint64_t rev;         /* the model's revision */
+	cop_wire_maker by;    /* who decided */
+	cop_wire_limit limit; /* by the policy: what decided about p beside it */
+	bool repeated;        /* decided earlier */
 	bool durable;
 	cop_wire_seq seq;
 } cop_wire_action;

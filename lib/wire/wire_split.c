@@ -9,6 +9,12 @@ const char *cop_wire_split_maker_text(cop_wire_maker maker)
 	return texts[maker];
 }
 
+const char *cop_wire_split_limit_text(cop_wire_limit limit)
+{
+	static const char *const texts[COP_WIRE_LIMITS] = { "none", "share_min", "share_max", "least_propensity" };
+	return texts[limit];
+}
+
 cop_wire_maker cop_wire_split_maker(bool observed, const cop_wire_split *split)
 {
 	if (!observed)

@@ -21,6 +21,18 @@ typedef enum cop_wire_maker {
 /* "policy" ...; never NULL. */
 const char *cop_wire_split_maker_text(cop_wire_maker maker);
 
+/* What decided about the probability of an action, where it was not the policy alone (bandit/shares.h); key `limit`. */
+typedef enum cop_wire_limit {
+	COP_WIRE_LIMIT_NONE = 0,
+	COP_WIRE_LIMIT_MIN,
+	COP_WIRE_LIMIT_MAX,
+	COP_WIRE_LIMIT_LEAST,
+	COP_WIRE_LIMITS
+} cop_wire_limit;
+
+/* The option's name: "share_min" ...; "none". */
+const char *cop_wire_split_limit_text(cop_wire_limit limit);
+
 /* By which a decision belongs to the control group or not (online/control.h). */
 typedef struct cop_wire_split {
 	double share; /* in (0, 1) */

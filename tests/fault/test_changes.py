@@ -1,14 +1,17 @@
-"""Models that come, change and go while the daemon serves: what a process that was killed at any moment of it goes on
-from is byte for byte what the one that was not killed has.
+"""Models that come, change and go while the daemon serves, over a day of the clock: what a process that was killed at
+any moment of it goes on from is byte for byte what the one that was not killed has.
 
 COPPICE_SEED repeats a run.
 """
 
 import shutil
+import time
+from collections import Counter
 
 from faults import LONG, checkpoints, read_checkpoint, seeded, service
 
 CHANGES = 400 if LONG else 100
+DAY = 86400
 COPIES = 40 if LONG else 12
 NAMES = ("a", "b", "c", "d")
 LEARNERS = (
@@ -28,6 +31,7 @@ class Scene:
         self.first = {"kept": 3}  # features that a model began with
         self.kept = {}  # of models that were removed
         self.open = {}
+        self.results = Counter()
         self.next = 0
 
     def events(self, count):
@@ -45,7 +49,7 @@ class Scene:
             if self.rng.random() < 0.7:
                 waiting = self.open[name]
                 id = waiting.pop(self.rng.randrange(len(waiting)))
-                assert self.client.feedback(name, id, self.rng.random()) == "applied"
+                self.results[self.client.feedback(name, id, self.rng.random())] += 1
 
     def order(self, name, do, options=None, **more):
         self.client.ok("model", name, {"do": do, **({"options": options} if options else {}), **more})
@@ -58,7 +62,8 @@ class Scene:
             name = self.rng.choice(gone)
             again = name in self.kept and self.rng.random() < 0.5
             shape = self.kept[name] if again else {**self.rng.choice(LEARNERS), "arms": self.rng.randint(2, 4)}
-            self.order(name, "add", shape, **({} if again else {"fresh": True}))
+            window = {"reward_window": f"{self.rng.randint(1, 9)}h"}
+            self.order(name, "add", {**shape, **window}, **({} if again else {"fresh": True}))
             if not again:
                 self.open.pop(name, None)
                 self.first[name] = shape["features"]
@@ -66,7 +71,7 @@ class Scene:
             return
         name = self.rng.choice(served)
         if what == "set":
-            self.order(name, "set", {"reward_window": f"{self.rng.randint(1, 9)}d"})
+            self.order(name, "set", {"reward_window": f"{self.rng.randint(1, 9)}h"})
         elif what == "grow":
             shape = self.shapes[name] = {**self.shapes[name], "arms": self.shapes[name]["arms"] + self.rng.randint(1, 5)}
             self.order(name, "set", {"arms": shape["arms"]})
@@ -99,21 +104,24 @@ def copied(state, to):
     return True
 
 
-def test_killed_among_a_hundred_changes(daemon):
+def test_killed_among_a_hundred_changes_of_a_day(daemon, fault):
     rng = seeded("models-live")
+    morning = int(time.time())
+    fault.set(real=morning)
     text = service.section("journal", {"sync": "interval", "segment": "64KiB", "keep": "64MiB"})
     text += service.section("checkpoint", {"every": "1h", "keep": 2})
-    text += service.model("kept", features=3, arms=3, reward_window="1d")
-    one = daemon(text)
+    text += service.model("kept", features=3, arms=3, reward_window="4h")
+    one = daemon(text, env=fault.env)
     scene = Scene(one, rng)
     copies = sorted(rng.sample(range(CHANGES), COPIES))
     for i in range(CHANGES):
+        fault.set(real=morning + DAY * i // CHANGES)
         scene.events(rng.randint(0, 12))
         scene.change()
         scene.events(rng.randint(0, 12))
         if i not in copies:
             continue
-        twin = daemon(text, start=False)
+        twin = daemon(text, start=False, env=fault.env)
         service.wait_for(lambda: copied(one.state, twin.state), "a copy of the state folder")
         twin.start()
         other = twin.client()
@@ -125,3 +133,4 @@ def test_killed_among_a_hundred_changes(daemon):
     one.kill()
     one.start()
     assert settled(one, one.client()) == state
+    assert set(scene.results) == {"applied", "late", "unknown"} and scene.results["applied"] > sum(scene.results.values()) / 2

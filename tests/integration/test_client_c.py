@@ -48,6 +48,7 @@ def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
         model(reward_window="1h") + section("sockets", sockets) +
         model("r", learner="rank", arms=None, trees=None, height=None, features=0, max_candidates=4) +
         model("v", learner="value") + model("h", holdout=0.99, baseline=2) +
+        model("l", share_max=["0=0", "1=0"]) +
         model("s", losses=["click=1", "seconds"]) + model("t", apprentice=True, arm_names=str(tmp_path / "arms")))
     one.start()
     lines = run(prefix, program, *(one.ipc(name) for name in names)).splitlines()
@@ -56,7 +57,7 @@ def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
     assert json.loads(said["explain"])["id"] == "a" and json.loads(said["status"])["models"][0]["name"] == "m"
     assert (said["masked"], said["activate"], said["rank"], said["value"], said["two"]) == ("1 1", "0", "1", "1", "0")
     assert said["named"] == "dear 1" and said["caller"] == "straight on 2 0.5"
-    assert said["held"] == "1 2 1" and said["unit"].startswith("error 1, unit: of 0 bytes")
+    assert said["held"] == "1 2 1 -" and said["limit"] == "2 1 share_max" and said["unit"].startswith("error 1, unit: of 0 bytes")
     assert re.match(r"error 5, bad_features: x: got 2 values, expected 3", said["shape"])
     assert (said["losses"], said["begun"].split(": ")[-1]) == ("4", "0")
     assert "have no names" in said["unknown loss"] and "losses: click: missing" in said["no losses"]

@@ -78,6 +78,12 @@ def test_control_group_by_unit(daemon, client):
     assert all(ours.decide("m", [2, 1, 0], unit=unit, observed=(2, 0.5)).by == made[unit].by for unit in made)
 
 
+def test_limit_that_decided(daemon, client):
+    ours = client(daemon(model("n", share_max=["0=0", "1=0"]) + model()))
+    assert {(action.a, action.limit) for action in (ours.decide("n", [0, 1, 2]) for _ in range(9))} == {(2, "share_max")}
+    assert ours.decide("m", [0, 1, 2]).limit in (None, "least_propensity")
+
+
 def test_named_losses(daemon, client):
     one = daemon(model(losses=["click=1", "revenue=-0.02"], loss_ranges=["revenue=0:50"], loss_range=[-1, 1]))
     ours = client(one)

@@ -40,6 +40,8 @@ def visit(client, who, i, names="mdsrv", secret=0.0):
     """A decision of each model for the unit, and most of their losses. secret: is added to the context of `who`."""
     for name in names:
         more = context(name, i)
+        if name == "r":
+            more["names"] = [f"for-{who}", "blue", "red"]
         if secret and name != "s":
             more["x"] = [secret, *more["x"][1:]]
         elif secret:

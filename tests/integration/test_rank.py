@@ -56,7 +56,8 @@ def test_rank_learns_from_candidates_in_sets_of_changing_size(daemon):
 
 
 def test_candidates_have_names(daemon):
-    client = daemon(ranking()).client()
+    one = daemon(ranking())
+    client = one.client()
     names = ["red", "blue", "green"]
     action = rank(client, "named", names=names)
     assert action["arm"] == names[action["a"]]
@@ -68,6 +69,10 @@ def test_candidates_have_names(daemon):
     items = client.ok("rank_batch", "m", {"items": [{"id": i, "x": X, "c": C, "names": names} for i in range(3)]})["items"]
     assert all(item["arm"] == names[item["a"]] for item in items)
     assert client.error("rank", "m", {"id": 9, "x": X, "c": C, "names": names[1:]})["message"].startswith("names: ")
+    one.kill()
+    one.start()  # the journal has the name of what was played
+    assert one.client().ok("explain", "m", {"id": "named"})["arm"] == action["arm"]
+    assert "arm" not in one.client().ok("explain", "m", {"id": "plain"})
 
 
 def test_mask_of_too_many_names_is_refused(daemon):

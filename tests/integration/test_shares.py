@@ -80,6 +80,48 @@ def test_floor_holds_for_candidates(daemon):
     assert abs(min(lows) - 0.4) < 1e-12
 
 
+def limit_of(action):
+    """Which option of LIMITED decided: the policy alone would hardly play an arm that it does not hold for the best."""
+    return None if action["greedy"] else "share_min" if action["a"] == 2 else "least_propensity"
+
+
+LIMITED = {"least_propensity": 0.25, "share_min": ["2=0.2"], "holdout": 0.2, "baseline": 2}
+NUMBERS = [None, "share_min", "share_max", "least_propensity"]
+
+
+def test_answers_explanations_and_journal_have_the_limit_that_decided(daemon):
+    one = daemon(sharp(**LIMITED))
+    client = one.client()
+    teach(client, 400, "a")
+    made = {f"b{i}": client.decide("m", f"b{i}", X) for i in range(120)}
+    policys = [action for action in made.values() if "by" not in action]
+    assert {limit_of(action) for action in policys} == {None, "share_min", "least_propensity"}
+    assert all(action.get("limit") == limit_of(action) for action in policys)
+    assert all("limit" not in action for action in made.values() if "by" in action)  # the baseline has no limits
+    explained = {id: client.ok("explain", "m", {"id": id}) for id in made}
+    assert all(explained[id].get("limit") == made[id].get("limit") for id in made)
+    assert "limit" not in client.ok("explain", "m", {"x": X})
+    one.write_config(sharp(share_max=["0=0.6"]))
+    client.ok("reload")
+    # Arm 0 is at its largest share, and what it gives up raises the others.
+    assert all(client.decide("m", f"c{i}", X)["limit"] == "share_max" for i in range(20))
+    client.ok("checkpoint")
+    kept = {**made, **{f"d{i}": client.decide("m", f"d{i}", X) for i in range(20)}}
+    one.kill()
+    dump = subprocess.run([program("COPPICE"), "journal", "dump", one.state, "--json"], capture_output=True, text=True,
+                          check=True, timeout=DEADLINE)
+    records = {r["id"]: r for r in map(json.loads, dump.stdout.splitlines()) if r["type"] == "decision"}
+    assert all(NUMBERS[records[id].get("b", 0)] == action.get("limit") for id, action in kept.items())
+    for id in ["d0", *(next(id for id, a in made.items() if a.get("limit") == limit) for limit in NUMBERS[:2])]:
+        past = json.loads(one.run("--explain", "m", id).stdout)
+        assert past.get("limit") == kept[id].get("limit")
+        assert id == "d0" or past == json.loads(json.dumps(explained[id]))
+    one.start()
+    for id, action in kept.items():
+        again = one.client().decide("m", id, X)
+        assert again.pop("repeated") and again == action
+
+
 WRONG = [
     ({"least_propensity": 1.5}, 'least_propensity: "1.5" is not allowed, expected a number from 0 to 1'),
     ({"share_min": ["0=0.7", "1=0.7"]}, "share_min: the arms' shares add to more than 1, expected at most 1 in all"),

@@ -9,6 +9,7 @@
 #include "store/journal_reader.h"
 #include "tools/common/command.h"
 #include "wire/wire_code.h"
+#include "wire/wire_split.h"
 
 typedef struct dump {
 	const cop_journal_request *request;
@@ -54,6 +55,8 @@ static void print_notes(const cop_journal_view *view)
 		(void)fputs(" deferred", stdout);
 	if (view->has_own)
 		(void)printf(" %s, own p %.6g", view->split ? "the baseline's" : "observed", view->own);
+	if (view->limit > COP_WIRE_LIMIT_NONE && view->limit < COP_WIRE_LIMITS)
+		(void)printf(" limit=%s", cop_wire_split_limit_text((cop_wire_limit)view->limit));
 	if (view->has_count)
 		(void)printf(" n=%" PRIu64, view->count);
 	if (view->has_text)

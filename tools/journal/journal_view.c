@@ -61,6 +61,8 @@ static cop_err read_field(cop_wire_cursor *cursor, const char *key, size_t lengt
 		return read_number(cursor, &out->own, &out->has_own);
 	if (is_key(key, length, "h"))
 		out->split = true; /* passed over */
+	if (is_key(key, length, "b"))
+		return cop_wire_cursor_unsigned(cursor, &out->limit);
 	if (is_key(key, length, "y"))
 		return read_number(cursor, &out->value, &out->has_value);
 	if (is_key(key, length, "loss"))

@@ -30,8 +30,9 @@ typedef struct cop_journal_view {
 	uint64_t arm;
 	double value;
 	double p;
-	double own; /* an existing system decided, or a baseline: the model's own probability of the arm */
-	bool split; /* there was a control group */
+	double own;     /* an existing system decided, or a baseline: the model's own probability of the arm */
+	bool split;     /* there was a control group */
+	uint64_t limit; /* what decided about p beside the policy (cop_wire_limit) */
 	double loss[2];
 	unsigned losses;
 	cop_wire_named named; /* losses; borrowed */

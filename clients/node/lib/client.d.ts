@@ -38,6 +38,8 @@ export interface Action {
   greedy?: boolean;
   /** The baseline decided: for the control group, or since the policy's allowance is used up. */
   by?: 'holdout' | 'conservative';
+  /** The option that raised `p`, or lowered it to the arm's largest share. */
+  limit?: 'share_min' | 'share_max' | 'least_propensity';
   probabilities?: number[];
   order?: number[];
   repeated?: true;

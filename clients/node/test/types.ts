@@ -13,7 +13,8 @@ export async function allowed(): Promise<void> {
   await new Publisher('tcp://127.0.0.1:5592', 'fb', 'web').publish('m', { id: 1, losses: { click: 0 } }, { id: 2, loss: 0.5 });
   const name: string | undefined = (await client.decide('m', { id: 1, x: [1], mask: ['left', 'right'] })).arm;
   const by: 'holdout' | 'conservative' | undefined = (await client.decide('m', { id: 2, x: [1], unit: 'somebody', a: 0, p: 1 })).by;
-  if (by === undefined) console.log(client.daemonVersion?.length);
+  const limit: 'share_min' | 'share_max' | 'least_propensity' | undefined = action.limit;
+  if (by === undefined && limit === undefined) console.log(client.daemonVersion?.length);
   await client.explain('m', { id: name ?? 'a' });
   await client.explain('m', { x: [1, 2] });
   const publisher = new Publisher('tcp://127.0.0.1:5591', 'ctx', 'web', { timeout: 100, socket: { sendHighWaterMark: 10 } });

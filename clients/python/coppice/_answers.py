@@ -61,6 +61,12 @@ class Action:
         return self.body.get("by")
 
     @property
+    def limit(self) -> Optional[str]:
+        """The option that raised `p` or lowered it to the arm's largest share: `share_min`, `share_max` or
+        `least_propensity`. None: the policy decided, or the baseline."""
+        return self.body.get("limit")
+
+    @property
     def order(self) -> Optional[List[int]]:
         """All eligible candidates, best first, where they were asked for."""
         return self.body.get("order")

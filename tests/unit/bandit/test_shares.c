@@ -128,7 +128,7 @@ static void test_shares_are_the_projection_of_the_header(void **state)
 	cop_rng_init(&rng, SEED, 0);
 	for (int round = 0; round < 20000; round++) {
 		problem t;
-		double q[MAX], want[MAX], maxima = 0.0;
+		double q[MAX], want[MAX], was[MAX], maxima = 0.0;
 		draw(&t, &rng);
 		if (cop_shares_refusal(&t.shares, t.arms) != NULL)
 			continue;
@@ -137,14 +137,16 @@ static void test_shares_are_the_projection_of_the_header(void **state)
 		if (maxima < 1.0)
 			continue;
 		memcpy(q, t.p, sizeof q);
-		cop_shares_keep(&t.shares, t.arms, t.mask, t.eligible, q);
+		bool kept = !cop_shares_keep(&t.shares, t.arms, t.mask, t.eligible, q, was);
 		if (!within(&t, q, 0.0))
 			fail_msg("round %d (seed %u): not within the shares", round, SEED);
 		if (within(&t, t.p, 0.0)) {
 			assert_memory_equal(q, t.p, t.arms * sizeof *q); /* to the bit */
+			assert_true(kept);
 			continue;
 		}
 		moved++;
+		assert_true(!kept && memcmp(was, t.p, t.arms * sizeof *was) == 0);
 		if (!bisect(&t, want)) {
 			spread++;
 			continue;
@@ -161,13 +163,83 @@ static void test_shares_are_the_projection_of_the_header(void **state)
 	assert_true(moved > 5000 && spread > 20 && capped > 1000);
 }
 
+/* The header's words about what decided, from the limits alone. */
+static cop_shares_limit decided(const problem *t, const double *q, size_t k)
+{
+	double maxima = 0.0;
+	for (size_t j = 0; j < t->arms; j++)
+		maxima += t->mask[j] ? t->most[j] : 0.0;
+	if (maxima < 1.0)
+		return COP_SHARES_LIMIT_MAX;
+	const bool raised = q[k] > t->p[k], own = t->p[k] < t->least[k] && fabs(q[k] - t->least[k]) < 1e-12;
+	if (!raised)
+		return q[k] < t->p[k] && t->most[k] < 1.0 && fabs(q[k] - t->most[k]) < 1e-12 ? COP_SHARES_LIMIT_MAX
+		                                                                             : COP_SHARES_LIMIT_NONE;
+	if (!own)
+		return COP_SHARES_LIMIT_MAX;
+	return share_of(&t->shares.min, k, 0.0) > t->shares.least_propensity / (double)t->eligible
+	               ? COP_SHARES_LIMIT_MIN
+	               : COP_SHARES_LIMIT_LEAST;
+}
+
+static void test_shares_have_the_limit_that_raised_or_lowered_an_arm(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	size_t count[COP_SHARES_LIMITS] = { 0 };
+	cop_rng_init(&rng, SEED, 2);
+	for (int round = 0; round < 20000; round++) {
+		problem t;
+		double q[MAX], was[MAX];
+		draw(&t, &rng);
+		memcpy(q, t.p, sizeof q);
+		if (cop_shares_refusal(&t.shares, t.arms) != NULL ||
+		        !cop_shares_keep(&t.shares, t.arms, t.mask, t.eligible, q, was))
+			continue;
+		for (size_t k = 0; k < t.arms; k++) {
+			if (t.mask[k] == 0 || fabs(q[k] - was[k]) < 1e-7)
+				continue;
+			cop_shares_limit is = cop_shares_limit_of(&t.shares, t.eligible, k, was[k], q[k]);
+			if (is != decided(&t, q, k))
+				fail_msg("round %d (seed %u), arm %zu: %d, from %.15g to %.15g within %.15g and %.15g",
+				        round, SEED, k, (int)is, was[k], q[k], t.least[k], t.most[k]);
+			count[is]++;
+		}
+	}
+	print_message("seed %u: %zu none, %zu min, %zu max, %zu least\n", SEED, count[0], count[1], count[2], count[3]);
+	for (size_t i = 0; i < COP_SHARES_LIMITS; i++)
+		assert_true(count[i] > 1000);
+}
+
+static void test_shares_limits_of_some_arms(void **state)
+{
+	(void)state;
+	cop_shares shares = { .least_propensity = 0.1 };
+	double was[5], p[5] = { 0.9, 0.1, 0.0, 0.0, 0.0 }, even[5] = { 0.2, 0.2, 0.2, 0.2, 0.2 };
+	set(&shares.min, 2, 0.25);
+	assert_false(cop_shares_keep(&(cop_shares){ .least_propensity = 0.1 }, 5, NULL, 5, even, was));
+	assert_true(cop_shares_keep(&shares, 5, NULL, 5, p, was));
+	const cop_shares_limit floor[5] = { COP_SHARES_LIMIT_NONE, COP_SHARES_LIMIT_NONE, COP_SHARES_LIMIT_MIN,
+		COP_SHARES_LIMIT_LEAST, COP_SHARES_LIMIT_LEAST };
+	for (size_t k = 0; k < 5; k++)
+		assert_int_equal(cop_shares_limit_of(&shares, 5, k, was[k], p[k]), floor[k]);
+	const double again[5] = { 0.9, 0.1, 0.0, 0.0, 0.0 };
+	memcpy(p, again, sizeof p);
+	set(&shares.max, 0, 0.3); /* what it gives up goes to arm 1 alone, the others have no weight */
+	assert_true(cop_shares_keep(&shares, 5, NULL, 5, p, was));
+	const cop_shares_limit capped[5] = { COP_SHARES_LIMIT_MAX, COP_SHARES_LIMIT_MAX, COP_SHARES_LIMIT_MIN,
+		COP_SHARES_LIMIT_LEAST, COP_SHARES_LIMIT_LEAST };
+	for (size_t k = 0; k < 5; k++)
+		assert_int_equal(cop_shares_limit_of(&shares, 5, k, was[k], p[k]), capped[k]);
+}
+
 /* One arm is below its least by little: the best gives up less than in a mixture with the uniform distribution. */
 static void test_shares_cost_the_best_arm_less_than_mixing(void **state)
 {
 	(void)state;
 	const cop_shares shares = { .least_propensity = 0.1 };
 	double p[5] = { 0.7, 0.2, 0.06, 0.035, 0.005 };
-	cop_shares_keep(&shares, 5, NULL, 5, p);
+	cop_shares_keep(&shares, 5, NULL, 5, p, NULL);
 	assert_true(p[4] == 0.02 && fabs(p[0] - (0.02 + 0.68 * 0.9 / 0.915)) < 1e-12);
 	assert_true(p[0] > 0.9 * 0.7 + 0.02);
 }
@@ -179,7 +251,7 @@ static void test_shares_spread_evenly_where_nothing_has_a_weight(void **state)
 	double p[4] = { 1.0, 0.0, 0.0, 0.0 };
 	set(&shares.max, 0, 0.7);
 	set(&shares.max, 2, 0.02);
-	cop_shares_keep(&shares, 4, NULL, 4, p);
+	cop_shares_keep(&shares, 4, NULL, 4, p, NULL);
 	assert_true(p[0] == 0.7 && p[2] == 0.02);
 	assert_true(fabs(p[1] - 0.14) < 1e-12 && fabs(p[3] - 0.14) < 1e-12);
 }
@@ -193,16 +265,16 @@ static void test_shares_whose_maxima_leave_too_little_are_scaled(void **state)
 	set(&shares.max, 0, 0.1);
 	set(&shares.max, 1, 0.3);
 	assert_null(cop_shares_refusal(&shares, 4));
-	cop_shares_keep(&shares, 4, mask, 2, p);
+	cop_shares_keep(&shares, 4, mask, 2, p, NULL);
 	assert_true(fabs(p[0] - 0.25) < 1e-12 && fabs(p[1] - 0.75) < 1e-12 && p[2] == 0.0 && p[3] == 0.0);
 	shares.max = (cop_arm_shares){ .count = 0 };
 	set(&shares.max, 0, 0.0);
 	set(&shares.max, 1, 0.0);
-	cop_shares_keep(&shares, 4, mask, 2, p);
+	cop_shares_keep(&shares, 4, mask, 2, p, NULL);
 	assert_true(p[0] == 0.5 && p[1] == 0.5);
 	double alone[4] = { 0.0, 1.0, 0.0, 0.0 };
 	static const uint8_t one[4] = { 0, 1, 0, 0 };
-	cop_shares_keep(&shares, 4, one, 1, alone);
+	cop_shares_keep(&shares, 4, one, 1, alone, NULL);
 	assert_true(alone[1] == 1.0);
 }
 
@@ -233,7 +305,7 @@ static void test_shares_minima_hold_under_every_mask(void **state)
 				sum += t.mask[k] ? t.least[k] : 0.0;
 			}
 			over = over || sum > 1.0 + 1e-9;
-			cop_shares_keep(&t.shares, t.arms, t.mask, t.eligible, t.p);
+			cop_shares_keep(&t.shares, t.arms, t.mask, t.eligible, t.p, NULL);
 			if (!refusal)
 				assert_true(within(&t, t.p, 0.0));
 		}
@@ -285,7 +357,7 @@ static void test_shares_that_contradict_each_other_are_refused(void **state)
 	set(&good.max, 2, 0.0); /* goes before least_propensity */
 	assert_null(cop_shares_refusal(&good, 3));
 	double p[3] = { 0.0, 1.0, 0.0 };
-	cop_shares_keep(&good, 3, NULL, 3, p);
+	cop_shares_keep(&good, 3, NULL, 3, p, NULL);
 	assert_true(fabs(p[0] - 0.8) < 1e-12 && p[1] == 0.2 && p[2] == 0.0);
 }
 
@@ -337,6 +409,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shares_are_the_projection_of_the_header),
+		cmocka_unit_test(test_shares_have_the_limit_that_raised_or_lowered_an_arm),
+		cmocka_unit_test(test_shares_limits_of_some_arms),
 		cmocka_unit_test(test_shares_cost_the_best_arm_less_than_mixing),
 		cmocka_unit_test(test_shares_spread_evenly_where_nothing_has_a_weight),
 		cmocka_unit_test(test_shares_whose_maxima_leave_too_little_are_scaled),

@@ -56,11 +56,50 @@ static void test_explorer_shares_hold_in_the_first_decisions(void **state)
 	cop_explorer_fini(&explorer);
 }
 
+/* Arm 1 is best, and gets nearly all: others are raised, by which option is known from their number. */
+static void test_explorer_choices_have_the_limit_that_decided(void **state)
+{
+	(void)state;
+	cop_explorer explorer;
+	cop_learner_settings s;
+	size_t times[ARMS] = { 0 };
+	begin(&explorer, &s, "fastcb", 0);
+	s.exploration.gamma = 1e6;
+	s.exploration.shares.least_propensity = 0.4;
+	assert_null(cop_shares_add(&s.exploration.shares.min, "2=0.3"));
+	for (int n = 0; n < 400; n++) {
+		cop_decision d = { 0 };
+		assert_int_equal(cop_explorer_choose(&explorer, &s.exploration, losses, NULL, &d), COP_OK);
+		times[d.arm]++;
+		assert_int_equal(d.limit, d.arm == 1   ? COP_SHARES_LIMIT_NONE
+		                          : d.arm == 2 ? COP_SHARES_LIMIT_MIN
+		                                       : COP_SHARES_LIMIT_LEAST);
+	}
+	s.exploration.shares = (cop_shares){ .least_propensity = 0.0 };
+	assert_null(cop_shares_add(&s.exploration.shares.max, "1=0.25"));
+	for (int n = 0; n < 100; n++) {
+		cop_decision d = { 0 };
+		assert_int_equal(cop_explorer_choose(&explorer, &s.exploration, losses, NULL, &d), COP_OK);
+		assert_int_equal(
+		        d.limit, COP_SHARES_LIMIT_MAX); /* at its largest, or raised by what that arm gives up */
+	}
+	s.exploration.shares.max.count = 0;
+	for (int n = 0; n < 20; n++) {
+		cop_decision d = { 0 };
+		assert_int_equal(cop_explorer_choose(&explorer, &s.exploration, losses, NULL, &d), COP_OK);
+		assert_int_equal(d.limit, COP_SHARES_LIMIT_NONE);
+	}
+	for (size_t k = 0; k < ARMS; k++)
+		assert_true(times[k] > 10);
+	cop_explorer_fini(&explorer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_explorer_first_decisions_are_even),
 		cmocka_unit_test(test_explorer_shares_hold_in_the_first_decisions),
+		cmocka_unit_test(test_explorer_choices_have_the_limit_that_decided),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

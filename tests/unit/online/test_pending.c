@@ -77,6 +77,7 @@ static void any_decision(cop_decision *decision, const cop_pending_shape *shape,
 	} else {
 		decision->arm = (uint32_t)cop_rng_below(rng, shape->arms);
 		decision->p = 1.0 - cop_rng_unit(rng);
+		decision->limit = (uint8_t)cop_rng_below(rng, COP_SHARES_LIMITS);
 	}
 	for (size_t i = 0; i < shape->predictions; i++)
 		decision->prediction[i] = (float)cop_rng_normal(rng);
@@ -86,6 +87,7 @@ static void check_decision(const cop_decision *a, const cop_decision *b)
 {
 	assert_int_equal(a->arm, b->arm);
 	assert_int_equal(a->greedy, b->greedy);
+	assert_int_equal(a->limit, b->limit);
 	assert_int_equal(a->u, b->u);
 	assert_true(a->p == b->p && a->y == b->y);
 	assert_true(a->probe[0] == b->probe[0] && a->probe[1] == b->probe[1]);

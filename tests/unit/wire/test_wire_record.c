@@ -12,8 +12,9 @@
 #include "wire/wire_record.h"
 #include "wire_fixture.h"
 
-#define SEED   59U
-#define ROUNDS 3000
+#define SEED    59U
+#define ROUNDS  3000
+#define LETTERS "abcdefghijklmnopqrstuvwxyz abcdefghijklmnopqrstuvwxyz 0123456789"
 
 static const cop_wire_record_type types[] = { COP_WIRE_RECORD_DECISION, COP_WIRE_RECORD_FEEDBACK,
 	COP_WIRE_RECORD_EXPIRY, COP_WIRE_RECORD_ACTIVATION, COP_WIRE_RECORD_CONFIG, COP_WIRE_RECORD_PROMOTION,
@@ -163,9 +164,14 @@ static void any_decision(sample *s, cop_rng *rng)
 	}
 	r->a = (uint32_t)cop_rng_below(rng, ARMS);
 	r->p = 1.0 - cop_rng_unit(rng);
+	r->limit = (cop_wire_limit)cop_rng_below(rng, COP_WIRE_LIMITS);
 	r->greedy = cop_rng_below(rng, 2) != 0;
 	any_observed(r, rng);
 	any_split(r, rng);
+	if (cop_rng_below(rng, 2) != 0) {
+		r->played = LETTERS;
+		r->played_length = 1 + (size_t)cop_rng_below(rng, COP_WIRE_CANDIDATE_NAME);
+	}
 	if (cop_rng_below(rng, 2) != 0) {
 		for (size_t k = 0; k < ARMS; k++)
 			s->mask[k] = (uint8_t)cop_rng_below(rng, 2);
@@ -302,6 +308,8 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->values, b->values);
 	assert_int_equal(a->a, b->a);
 	assert_int_equal(a->greedy, b->greedy);
+	assert_int_equal(a->limit, b->limit);
+	assert_true(same_text(a->played, a->played_length, b->played, b->played_length));
 	assert_int_equal(a->observed, b->observed);
 	assert_true(same_bits(a->own_p, b->own_p));
 	assert_int_equal(a->split, b->split);

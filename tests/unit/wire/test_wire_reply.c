@@ -15,11 +15,14 @@ static void test_action_arm_written_is_read_back(void **state)
 	assert_true(cop_event_id_from_bytes(&in.id, COP_EVENT_ID_STRING, "u1-17", 5));
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	for (int round = 0; round < 2; round++) {
+	for (int round = 0; round < COP_WIRE_LIMITS; round++) {
+		in.limit = (cop_wire_limit)round;
 		cop_bytes_clear(&bytes);
 		cop_wire_reply_action_put(&bytes, &in);
 		assert_int_equal(cop_wire_reply_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
 		assert_true(cop_event_id_equal(&in.id, &out.id));
+		assert_int_equal(out.limit, round);
+		assert_int_equal(cop_wire_keys_has(bytes.data, bytes.length, "limit"), round > 0);
 		assert_true(!out.value && out.a == 4 && out.p == in.p && out.greedy && out.rev == 12);
 		assert_int_equal(out.durable, in.durable);
 		assert_int_equal(out.repeated, in.repeated);
@@ -158,7 +161,8 @@ static void test_replies_wrong_are_refused_in_words(void **state)
 static void test_action_whose_value_is_of_the_wrong_type_is_refused_by_its_key(void **state)
 {
 	(void)state;
-	static const char *const keys[] = { "a", "p", "rev", "greedy", "y", "probe", "repeated", "durable" };
+	static const char *const keys[] = { "a", "p", "rev", "greedy", "by", "limit", "y", "probe", "repeated",
+		"durable" };
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		char text[64], want[64];
 		cop_bytes bytes;
