@@ -121,7 +121,8 @@ static bool collect(void *context, const cop_event_id *id, const cop_model_waiti
 		.arm = waiting->decision.arm,
 		.value = waiting->decision.y,
 		.p = waiting->decision.p,
-		.by = waiting->by };
+		.by = waiting->by,
+		.limit = (cop_wire_limit)waiting->decision.limit };
 	size_t map = cop_wire_put_map_open(c->out);
 	cop_past_body_put_found(c->slot->config, &found, c->out);
 	cop_past_body_put_fate(&waits, c->out);

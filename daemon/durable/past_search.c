@@ -44,7 +44,8 @@ static bool read_found(const cop_past_search_wanted *wanted, const cop_journal_r
 		.arm = glance.arm,
 		.value = glance.value,
 		.p = glance.p,
-		.by = glance.by };
+		.by = glance.by,
+		.limit = glance.limit };
 	memcpy(out->stored, glance.model, glance.model_length);
 	return true;
 }

@@ -32,6 +32,7 @@ typedef struct cop_past_search_found {
 	double value; /* in [0, 1] */
 	double p;
 	cop_wire_maker by;
+	cop_wire_limit limit;
 } cop_past_search_found;
 
 typedef struct cop_past_search {

@@ -48,6 +48,8 @@ static void put_action(const cop_config_model *model, const cop_past_search_foun
 		cop_wire_put_key_double(out, "p", found->p);
 	if (found->by != COP_WIRE_BY_POLICY)
 		cop_wire_put_key_text(out, "by", cop_wire_split_maker_text(found->by));
+	if (found->limit != COP_WIRE_LIMIT_NONE)
+		cop_wire_put_key_text(out, "limit", cop_wire_split_limit_text(found->limit));
 }
 
 void cop_past_body_put_life(const cop_config_model *model, const cop_past_search_found *found, cop_bytes *out)

@@ -23,12 +23,23 @@ enum {
 	SETTLED,
 	OWN,
 	SPLIT,
+	LIMIT,
 	KEYS,
 	HEAD = ARM
 };
 
 static const char *const names[KEYS] = { "t", "m", "id", "a", "y", "p", "loss", "l", "r", "unit", "from", "x", "j", "s",
-	"o", "h" };
+	"o", "h", "b" };
+
+/* One of a later version counts as none. */
+static cop_err read_limit(cop_wire_cursor *cursor, cop_wire_glance *out)
+{
+	uint64_t word = 0;
+	cop_err err = cop_wire_cursor_unsigned(cursor, &word);
+	if (err == COP_OK && word < COP_WIRE_LIMITS)
+		out->limit = (cop_wire_limit)word;
+	return err;
+}
 
 /* The first two are taken. */
 static cop_err read_losses(cop_wire_cursor *cursor, cop_wire_glance *out)
@@ -95,6 +106,8 @@ static cop_err read_value(cop_wire_cursor *cursor, unsigned which, cop_wire_glan
 	case OWN:
 		out->observed = true;
 		return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	case LIMIT:
+		return read_limit(cursor, out);
 	default:
 		out->splits = true;
 		return cop_wire_split_read(cursor, &out->split);

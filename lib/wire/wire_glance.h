@@ -21,6 +21,7 @@ typedef struct cop_wire_glance {
 	bool observed, splits; /* a decision that is not the policy's; one where there is a control group */
 	cop_wire_split split;
 	cop_wire_maker by; /* of a decision */
+	cop_wire_limit limit;
 	uint64_t arm;
 	double value; /* in [0, 1] */
 	double p;

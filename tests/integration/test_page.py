@@ -468,6 +468,9 @@ def test_page_tells_who_decided_and_gives_no_verdict_where_the_split_is_wrong(br
     assert "the control group" in shown and "another one" in shown and "0.25" in shown and "explored" not in shown
     browser.run(f"put(document.getElementById('why'), explanation({json.dumps({**told, 'by': 'conservative'})}))")
     assert "the baseline, since the policy was kept back" in text(browser, "why") and browser.run(CUT) == []
+    limited = {key: value for key, value in told.items() if key not in ("by", "agrees", "own_p")}
+    browser.run(f"put(document.getElementById('why'), explanation({json.dumps({**limited, 'limit': 'share_max'})}))")
+    assert "its probability decided by" in text(browser, "why") and "the largest share of an arm" in text(browser, "why")
     group = {"decisions": 9, "losses": 9, "mean_loss": 0.5}
     held = {"gain": 1, "low": 0.5, "high": 1.5, "odds": 1e61, "suspicious": True, "policy": group, "control": group}
     note = "model_alarms_text({ holdout: %s })"

@@ -5,7 +5,7 @@ import random
 import subprocess
 
 import pytest
-from conftest import DEADLINE, model, program
+from conftest import DEADLINE, model, program, wait_for
 
 X = [0.25, 1.0, 3.5]
 
@@ -101,6 +101,11 @@ def test_answers_explanations_and_journal_have_the_limit_that_decided(daemon):
     explained = {id: client.ok("explain", "m", {"id": id}) for id in made}
     assert all(explained[id].get("limit") == made[id].get("limit") for id in made)
     assert "limit" not in client.ok("explain", "m", {"x": X})
+    for waiting in (True, False):
+        words = {"prefix": "b", "limit": 100, **({"waiting": True} if waiting else {})}
+        found = wait_for(lambda: (a := client.ok("decisions", "m", words))["state"] == "done" and a, "the decisions")
+        assert all(row.get("limit") == made[row["id"]].get("limit") for row in found["decisions"])
+        assert len(found["decisions"]) == 100
     one.write_config(sharp(share_max=["0=0.6"]))
     client.ok("reload")
     # Arm 0 is at its largest share, and what it gives up raises the others.

@@ -102,7 +102,8 @@ static void others(coppice_client *c)
 	const coppice_id unit = coppice_id_text("somebody");
 	const coppice_client_context whom = { .x = coppice_row_dense(x, 3), .unit = &unit };
 	check("held", coppice_client_decide(c, "h", coppice_id_number(3), &whom, &action, &why));
-	printf("%d %u %g %s\n", action.held, (unsigned)action.action, action.p, action.limit == NULL ? "-" : action.limit);
+	printf("%d %u %g %s\n", action.held, (unsigned)action.action, action.p,
+	        action.limit == NULL ? "-" : action.limit);
 	check("limit", coppice_client_decide(c, "l", coppice_id_number(3), &whom, &action, &why));
 	printf("%u %g %s\n", (unsigned)action.action, action.p, action.limit == NULL ? "-" : action.limit);
 }

@@ -98,10 +98,12 @@ static void test_maker_of_a_decision_is_seen(void **state)
 		cop_wire_record r = some_record();
 		r.observed = (i & 1) != 0;
 		r.split = (i & 2) != 0;
+		r.limit = (cop_wire_limit)(i % COP_WIRE_LIMITS);
 		r.split_by = (cop_wire_split){ .share = 0.5, .allowance = 0.5, .kept = (i & 4) != 0 };
 		cop_bytes_init(&body);
 		cop_wire_record_put(&body, COP_WIRE_RECORD_DECISION, &r);
 		assert_int_equal(cop_wire_glance_read(body.data, body.length, &glance), COP_OK);
+		assert_int_equal(glance.limit, r.limit);
 		assert_int_equal(glance.by, cop_wire_split_maker(r.observed, r.split ? &r.split_by : NULL));
 		cop_bytes_fini(&body);
 	}
