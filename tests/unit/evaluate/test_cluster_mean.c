@@ -4,19 +4,9 @@
 #include <math.h>
 
 #include "base/rng.h"
-#include "evaluate/cluster_mean.h"
+#include "unit/evaluate/cluster_oracle.h"
 
 #define RISK 0.0125
-
-static long double effective(const long double *w)
-{
-	long double sum = 0, squares = 0;
-	for (size_t c = 0; c < COP_CLUSTERS; c++) {
-		sum += w[c];
-		squares += w[c] * w[c];
-	}
-	return squares > 0 ? sum * sum / squares : 0;
-}
 
 /* The share at which the divergence is reached, by small steps from above. */
 static long double share(long double seen, long double clusters)
@@ -43,16 +33,13 @@ static void oracle(const cop_cluster_mean *mean, long double out[2])
 		with[0] += r[c] > 0 ? n[c] : 0;
 		with[1] += s[c] > 0 ? n[c] : 0;
 	}
-	long double visits = effective(n), k = fminl(visits, fminl(effective(s), effective(r))), v = 0;
+	long double visits = oracle_effective(n), k = fminl(visits, fminl(oracle_effective(s), oracle_effective(r)));
 	if (k < 10) {
 		out[0] = 1 - share(with[0] / all, visits);
 		out[1] = share(with[1] / all, visits);
 		return;
 	}
-	for (size_t c = 0; c < COP_CLUSTERS; c++)
-		v += powl(s[c] - sum / all * n[c], 2) / (all * all);
-	v *= 1 + 5 / k;
-	long double wide = sqrtl(v * (v + 0.01L) / 0.01L * (logl((v + 0.01L) / v) + 2 * logl(1 / (2 * RISK))));
+	const long double wide = oracle_half(n, s, k, RISK);
 	out[0] = fmaxl(sum / all - wide, 0);
 	out[1] = fminl(sum / all + wide, 1);
 }

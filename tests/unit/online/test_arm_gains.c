@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "online/arm_gains.h"
+#include "unit/evaluate/cluster_oracle.h"
 
 #define SEED   53U
 #define ARMS   4
@@ -72,20 +73,10 @@ static long double bound(const world *w, size_t k, bool rest)
 	return least;
 }
 
-static long double effective(const long double *w)
-{
-	long double sum = 0, squares = 0;
-	for (size_t c = 0; c < COP_CLUSTERS; c++) {
-		sum += w[c];
-		squares += w[c] * w[c];
-	}
-	return squares > 0 ? sum * sum / squares : 0;
-}
-
 /* By clusters: the middle and half the width; infinite where there are too few. */
 static void over_clusters(const world *w, size_t k, long double out[2])
 {
-	long double of[6][COP_CLUSTERS] = { 0 }, all = 0, sum = 0, clusters = COP_CLUSTERS, v = 0;
+	long double of[6][COP_CLUSTERS] = { 0 }, gain[COP_CLUSTERS], all = 0, sum = 0, clusters = COP_CLUSTERS;
 	for (size_t t = 0; t < w->n; t++) {
 		const event *e = &w->at[t];
 		size_t c = e->told.cluster == COP_ARM_GAINS_ALONE ? t % COP_CLUSTERS : e->told.cluster;
@@ -95,16 +86,14 @@ static void over_clusters(const world *w, size_t k, long double out[2])
 			of[i][c] += more[i];
 	}
 	for (size_t i = 0; i < 6; i++)
-		clusters = fminl(clusters, effective(of[i]));
+		clusters = fminl(clusters, oracle_effective(of[i]));
 	for (size_t c = 0; c < COP_CLUSTERS; c++) {
+		gain[c] = of[4][c] - of[1][c];
 		all += of[0][c];
-		sum += of[4][c] - of[1][c];
+		sum += gain[c];
 	}
-	for (size_t c = 0; c < COP_CLUSTERS; c++)
-		v += powl(of[4][c] - of[1][c] - sum / all * of[0][c], 2) / (all * all);
-	v *= 1 + 5 / clusters;
 	out[0] = sum / all;
-	out[1] = sqrtl(v * (v + 0.01L) / 0.01L * (logl((v + 0.01L) / v) + 2 * logl(1 / (2 * (long double)RISK))));
+	out[1] = oracle_half(of[0], gain, clusters, (long double)RISK);
 	if (clusters < 10)
 		out[1] = INFINITY;
 }
