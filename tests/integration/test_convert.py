@@ -183,6 +183,10 @@ def test_bad_events_are_skipped_and_counted_when_asked(tmp_path):
     assert json.loads(printed)["events"] == 6 and json.loads(printed)["skipped"] == 1
     assert f"{source}:4:" in told
     assert out.read_text() == LOG + LOG
+    printed, told = convert("--from", "vw", "--to", "vw", source, "-", "--on-error", "skip")
+    assert printed == LOG + LOG and "1 events skipped" in told
+    printed, _ = convert("--from", "vw", "--to", "vw", source, out, "--on-error", "skip")
+    assert "skipped  1\n" in printed
 
 
 def test_what_the_format_cannot_hold_names_the_event(tmp_path):

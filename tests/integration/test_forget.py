@@ -315,7 +315,7 @@ def test_without_a_journal_what_waits_under_an_id_ends(daemon):
 
 @pytest.mark.parametrize("body, expected", [
     ({}, "one of unit"), ({"unit": "a", "id": "b"}, "one of unit"), ({"unit": ""}, "64 bytes"),
-    ({"order": 7}, "at most 0"), ({"order": 0}, "order"), ({"who": "a"}, "who"), ({"unit": 1.5}, "unit"),
+    ({"order": 7}, "at most 0"), ({"order": 0}, "order"), ({"who": "a"}, "who"), ({"unit": 1.5}, "unit"), ({"unit": "a", "seq": []}, "seq"),
 ])
 def test_wrong_orders(daemon, body, expected):
     one = daemon()

@@ -62,6 +62,15 @@ def test_settings_as_they_are_change_nothing(explored):
     assert same["was"] == same["would"] and same["was"]["low"] - 0.03 < mean < same["was"]["high"] + 0.03
 
 
+@pytest.mark.parametrize("words", [("policy=squarecb", "gamma=5"), ("learner=dgt", "height=1", "policy=squarecb")], ids=str)
+def test_words_may_come_in_any_order(explored, words):
+    """A learner or policy that is changed begins with defaults of its own; those that are given hold, wherever they stand."""
+    one, _ = explored
+    asked = whatif(one, "--model", "m", *words)
+    assert asked == whatif(one, "--model", "m", *reversed(words))
+    assert asked["would"] != whatif(one, "--model", "m", *(word for word in words if "gamma" not in word and "height" not in word))["would"]
+
+
 @pytest.mark.parametrize("settings", [{"epsilon": 0.05}, {"policy": "squarecb"}], ids=str)
 def test_estimate_covers_what_these_settings_cost_when_they_decide(explored, daemon, settings):
     one, mean = explored

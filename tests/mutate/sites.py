@@ -60,7 +60,7 @@ def operators(line):
         yield match.start(1), rule, operator, SWAPS[operator]
 
 
-TEXT_ROOM = re.compile(r"\bchar \w+(\[\w+\])*\[$")  # of one byte more no test can tell
+TEXT_ROOM = re.compile(r"\bchar \w+(\[\w+\])*\[[^]]*$")  # of one byte more no test can tell
 
 
 def numbers(line):

@@ -90,6 +90,31 @@ static void test_error_shrinks_with_theta(void **state)
 	}
 }
 
+/* What lies together, and so what is summed as one, does not hang on where the origin is. */
+static void test_moved_points_have_the_same_sums(void **state)
+{
+	double z[2 * N], moved[2 * N];
+	cop_quadtree *tree, *other;
+	(void)state;
+	draw(z);
+	for (size_t i = 0; i < 2 * N; i++) {
+		z[i] = ldexp(rint(ldexp(z[i], 20)), -20); /* so that nothing is rounded */
+		moved[i] = z[i] + (i % 2 == 0 ? 256.0 : -1024.0);
+	}
+	assert_int_equal(cop_quadtree_new(N, &tree), COP_OK);
+	assert_int_equal(cop_quadtree_new(N, &other), COP_OK);
+	cop_quadtree_build(tree, z);
+	cop_quadtree_build(other, moved);
+	for (size_t i = 0; i < N; i++) {
+		cop_quadtree_sums a = cop_quadtree_sum(tree, COP_QUADTREE_STUDENT, 0.9, i);
+		cop_quadtree_sums b = cop_quadtree_sum(other, COP_QUADTREE_STUDENT, 0.9, i);
+		assert_true(fabs(a.value - b.value) < 1e-9 * a.value);
+		assert_true(fabs(a.push[0] - b.push[0]) + fabs(a.push[1] - b.push[1]) < 1e-8);
+	}
+	cop_quadtree_free(tree);
+	cop_quadtree_free(other);
+}
+
 static void test_equal_and_nearly_equal_points_are_no_endless_division(void **state)
 {
 	double same[2 * N], near[2 * N];
@@ -130,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_theta_zero_is_every_pair),
 		cmocka_unit_test(test_error_shrinks_with_theta),
+		cmocka_unit_test(test_moved_points_have_the_same_sums),
 		cmocka_unit_test(test_equal_and_nearly_equal_points_are_no_endless_division),
 		cmocka_unit_test(test_wrong_sizes_and_memory_failures_are_reported),
 	};

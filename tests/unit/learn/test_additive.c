@@ -377,6 +377,44 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 	cop_additive_free(b);
 }
 
+/* Sparse inputs are places of hashed names: no model of another number of them can tell what they mean. */
+static void test_sparse_state_is_of_as_many_inputs(void **state)
+{
+	(void)state;
+	for (size_t inputs = D - 1; inputs <= D + 1; inputs++)
+		for (int sparse = 0; sparse < 2; sparse++) {
+			cop_additive_settings of = {
+				.kernel = cop_kernel_best(),
+				.inputs = D,
+				.typical = D,
+				.outputs = K,
+				.trees = M,
+				.height = H,
+				.split_rate = (float)SPLIT,
+				.leaf_rate = (float)LEAF,
+				.linear_rate = (float)LINEAR,
+				.sparse = sparse != 0,
+			};
+			cop_additive *from, *into;
+			cop_bytes saved;
+			cop_cursor cursor;
+			cop_rng rng;
+			cop_rng_init(&rng, SEED, 0);
+			cop_bytes_init(&saved);
+			assert_int_equal(cop_additive_new(&of, &rng, &from), COP_OK);
+			of.inputs = inputs;
+			assert_int_equal(cop_additive_new(&of, &rng, &into), COP_OK);
+			train(from, 7, 100, sparse != 0);
+			save(from, &saved);
+			cop_cursor_init(&cursor, saved.data, saved.length);
+			bool fits = sparse ? inputs == D : inputs >= D;
+			assert_int_equal(cop_additive_load(into, &cursor), fits ? COP_OK : COP_ESHAPE);
+			cop_bytes_fini(&saved);
+			cop_additive_free(from);
+			cop_additive_free(into);
+		}
+}
+
 static void test_update_without_finite_state_is_refused_and_changes_nothing(void **state)
 {
 	(void)state;
@@ -622,6 +660,7 @@ int main(void)
 		cmocka_unit_test(test_sparse_and_dense_of_equal_rows_agree),
 		cmocka_unit_test(test_explain_and_exported_trees_sum_to_score),
 		cmocka_unit_test(test_load_then_continue_equals_never_stopped),
+		cmocka_unit_test(test_sparse_state_is_of_as_many_inputs),
 		cmocka_unit_test(test_update_without_finite_state_is_refused_and_changes_nothing),
 		cmocka_unit_test(test_new_wrong_or_short_of_memory_is_refused),
 		cmocka_unit_test(test_leaves_along_a_unit_row_are_one_output),

@@ -90,6 +90,19 @@ static void test_clear_other_transports_have_no_file(void **state)
 	assert_int_equal(cop_ipc_file_clear("ipc://@name", &diag), COP_OK);
 }
 
+static void test_clear_path_may_be_of_the_working_folder(void **state)
+{
+	place *p = *state;
+	cop_diag diag = { 0 };
+	char before[1024];
+	assert_non_null(getcwd(before, sizeof before));
+	(void)close(serve(p));
+	assert_int_equal(chdir(p->folder), 0);
+	assert_int_equal(cop_ipc_file_clear("ipc://s", &diag), COP_OK);
+	assert_int_equal(chdir(before), 0);
+	assert_false(there(p));
+}
+
 static void test_remove_own_file_goes_and_another_stays(void **state)
 {
 	place *p = *state;
@@ -123,6 +136,7 @@ int main(void)
 		TEST(test_clear_served_socket_stays),
 		TEST(test_clear_other_files_stay),
 		TEST(test_clear_other_transports_have_no_file),
+		TEST(test_clear_path_may_be_of_the_working_folder),
 		TEST(test_remove_own_file_goes_and_another_stays),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
