@@ -1,5 +1,5 @@
-/* tests/unit/evaluate/cluster_oracle.h: figures over clusters by the formulas of evaluate/cluster_mean.h, in long double.
- */
+/* tests/unit/evaluate/cluster_oracle.h: figures over clusters by the formulas of evaluate/cluster_mean.h, by plain sums
+ * in long double. */
 #ifndef COP_TESTS_EVALUATE_CLUSTER_ORACLE_H
 #define COP_TESTS_EVALUATE_CLUSTER_ORACLE_H
 
@@ -18,7 +18,8 @@ static inline long double oracle_effective(const long double *w)
 	return squares > 0 ? sum * sum / squares : 0;
 }
 
-/* Half the width around sum / all, of clusters with `count` losses and these sums, which weigh as much as `clusters`. */
+/* Half the width around sum / all, of clusters with `count` losses and these sums, which weigh as much as `clusters`
+ * equal ones. */
 static inline long double oracle_half(
         const long double *count, const long double *sums, long double clusters, long double risk)
 {
