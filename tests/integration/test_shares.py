@@ -117,6 +117,10 @@ def test_answers_explanations_and_journal_have_the_limit_that_decided(daemon):
                           check=True, timeout=DEADLINE)
     records = {r["id"]: r for r in map(json.loads, dump.stdout.splitlines()) if r["type"] == "decision"}
     assert all(NUMBERS[records[id].get("b", 0)] == action.get("limit") for id, action in kept.items())
+    words = subprocess.run([program("COPPICE"), "journal", "dump", one.state], capture_output=True, text=True, check=True,
+                           timeout=DEADLINE).stdout
+    for limit in NUMBERS[1:]:
+        assert words.count(f" limit={limit}") == sum(r.get("b") == NUMBERS.index(limit) for r in records.values()) > 0
     for id in ["d0", *(next(id for id, a in made.items() if a.get("limit") == limit) for limit in NUMBERS[:2])]:
         past = json.loads(one.run("--explain", "m", id).stdout)
         assert past.get("limit") == kept[id].get("limit")
