@@ -201,6 +201,24 @@ static void settle_growth(const char *model, cop_config_changes *changes)
 	}
 }
 
+/* Behind further features, why they cannot come. */
+static void add_reason(
+        const char *where, const cop_config_model *old, const cop_config_model *next, cop_config_changes *changes)
+{
+	const cop_learner_settings *l = &old->set.learner, *m = &next->set.learner;
+	const char *reason = cop_learner_keeps_features(l, m->features);
+	char begins[COP_CONFIG_NAME_MAX + 32];
+	const int length = snprintf(begins, sizeof begins, "%sfeatures: ", where);
+	if (reason == NULL || l->features == 0 || l->features >= m->features || strcmp(l->learner, m->learner) != 0)
+		return;
+	for (size_t i = 0; i < changes->count; i++) {
+		char *text = changes->items[i].text;
+		const size_t end = strlen(text);
+		if (strncmp(text, begins, (size_t)length) == 0)
+			(void)snprintf(text + end, sizeof changes->items[i].text - end, " (%s)", reason);
+	}
+}
+
 static cop_err diff_model(const cop_config_model *old, const cop_config_model *next, cop_config_changes *changes)
 {
 	char where[COP_CONFIG_NAME_MAX + 16], refit[sizeof where + 8];
@@ -210,6 +228,8 @@ static cop_err diff_model(const cop_config_model *old, const cop_config_model *n
 	(void)snprintf(refit, sizeof refit, "%srefit.", where);
 	bool live = same_shape(old, next);
 	cop_err err = diff_rules(where, &cop_config_model_section, old->name, live, old, next, changes);
+	if (err == COP_OK)
+		add_reason(where, old, next, changes);
 	if (err == COP_OK)
 		err = diff_rules(refit, &cop_config_refit_section, old->name, live, old, next, changes);
 	for (size_t n = 0; n < COP_CONFIG_NAMES; n++) {

@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "learn/convex.h"
+#include "learn/grown_inputs.h"
 #include "learn/second_order.h"
 #include "learn/sparse_curve.h"
 #include "learn/surface.h"
@@ -104,6 +105,17 @@ static size_t block_of(size_t inputs, size_t full) { return inputs <= full ? cop
 static size_t each_block(size_t features) { return block_of(features, COP_SECOND_ORDER_BLOCK); }
 
 static size_t curve_block(size_t features) { return block_of(features * DEGREES, FULL_INPUTS); }
+
+bool cop_bins_same_form(size_t inputs, size_t others)
+{
+	const cop_bins_settings a = { .inputs = inputs }, b = { .inputs = others };
+	return (pairs_of(&a) > 0) == (pairs_of(&b) > 0) && has_surface(&a) == has_surface(&b) &&
+	       has_each(&a) == has_each(&b);
+}
+
+_Static_assert(MOST_WITH_PRODUCTS == 10 && COP_SURFACE_MOST_INPUTS == 129 && MOST_IN_BINS == 1025, "as in the words");
+const char *const cop_bins_forms =
+        "the bins' products, surface and own models end at 9, 128 and 1024 features: more come up to the next of these";
 
 double cop_bins_footprint(const cop_bins_settings *s)
 {
@@ -459,8 +471,53 @@ static bool is_sound(const cop_bins *b)
 	return sound;
 }
 
-cop_err cop_bins_load(cop_bins *b, cop_cursor *cursor)
+/* Where the expanded feature i of fewer inputs lies. */
+static size_t place_of(const cop_bins *b, size_t inputs, size_t i)
 {
+	size_t row = inputs - 1, wider = b->set.inputs - 1, place = b->set.inputs;
+	if (i < inputs)
+		return cop_grown_inputs_place(i, inputs, b->set.inputs);
+	for (i -= inputs; i >= row; place += wider--)
+		i -= row--;
+	return place + i;
+}
+
+/* Of `width` numbers for each expanded feature. */
+static cop_err load_placed(const cop_bins *b, size_t inputs, size_t width, cop_second_order *model, cop_cursor *cursor)
+{
+	const cop_bins_settings was = { .inputs = inputs };
+	const size_t features = inputs + pairs_of(&was);
+	if (inputs == b->set.inputs)
+		return cop_second_order_load(model, cursor);
+	uint32_t *place = cop_mem_alloc(features * width, sizeof *place);
+	if (place == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < features; i++)
+		for (size_t n = 0; n < width; n++)
+			place[i * width + n] = (uint32_t)(place_of(b, inputs, i) * width + n);
+	cop_err err = cop_second_order_load_placed(model, place, features * width, cursor);
+	cop_mem_free(place);
+	return err;
+}
+
+static cop_err load_members(cop_bins *b, size_t inputs, cop_cursor *cursor)
+{
+	if (b->set.sparse)
+		return cop_sparse_curve_load(b->hashed, cursor);
+	cop_err err = load_placed(b, inputs, DEGREES, b->curve, cursor);
+	if (err == COP_OK)
+		err = load_placed(b, inputs, DEGREES, b->stiff, cursor);
+	if (err == COP_OK && b->surface != NULL)
+		err = cop_surface_load(b->surface, cursor);
+	return err == COP_OK && b->each != NULL ? load_placed(b, inputs, 1, b->each, cursor) : err;
+}
+
+cop_err cop_bins_load(cop_bins *b, size_t inputs, cop_cursor *cursor)
+{
+	const bool fits = inputs == b->set.inputs || (inputs > 0 && inputs < b->set.inputs && !b->set.sparse &&
+	                                                     cop_bins_same_form(inputs, b->set.inputs));
+	if (!fits)
+		return COP_ESHAPE;
 	if (cop_cursor_u32(cursor) != (FORM | COP_BINS))
 		return cursor->err != COP_OK ? cursor->err : COP_ESHAPE;
 	b->learned = cop_cursor_u64(cursor);
@@ -473,12 +530,5 @@ cop_err cop_bins_load(cop_bins *b, cop_cursor *cursor)
 		return COP_ENONFINITE;
 	cop_err err = cop_convex_load(&b->convex, cursor);
 	weigh(b);
-	if (err == COP_OK)
-		err = b->set.sparse ? cop_sparse_curve_load(b->hashed, cursor)
-		                    : cop_second_order_load(b->curve, cursor);
-	if (err == COP_OK && b->stiff != NULL)
-		err = cop_second_order_load(b->stiff, cursor);
-	if (err == COP_OK && b->surface != NULL)
-		err = cop_surface_load(b->surface, cursor);
-	return err == COP_OK && b->each != NULL ? cop_second_order_load(b->each, cursor) : err;
+	return err == COP_OK ? load_members(b, inputs, cursor) : err;
 }

@@ -40,6 +40,12 @@ void cop_bins_free(cop_bins *bins);
 /* Bytes that one takes, about; as a double, since settings may ask for more than there is. */
 double cop_bins_footprint(const cop_bins_settings *settings);
 
+/* Whether one of so many dense inputs has the members and the products of one of the others: only then can it load what
+ * that saved. */
+bool cop_bins_same_form(size_t inputs, size_t others);
+/* The numbers of features between which the form changes, in words. */
+extern const char *const cop_bins_forms;
+
 /* Predicted loss of every bin, COP_BINS of them; borrowed until the next call. */
 const float *cop_bins_predict(cop_bins *bins, const cop_row *x);
 /* Losses learned, and the mean squared error of what was predicted for them. */
@@ -57,7 +63,9 @@ bool cop_bins_product(const cop_bins *bins, size_t index, size_t *i, size_t *j);
 size_t cop_bins_anatomy(const cop_bins *bins, cop_anatomy_part *parts);
 
 void cop_bins_save(const cop_bins *bins, cop_bytes *bytes);
-/* Into an object of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
-COP_CHECK cop_err cop_bins_load(cop_bins *bins, cop_cursor *cursor);
+/* What one of so many inputs saved, into one of as many, or of more dense ones of the same form: those are the further
+ * ones before the constant, and were 0 so far. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_ENOMEM; then its state is
+ * undefined. */
+COP_CHECK cop_err cop_bins_load(cop_bins *bins, size_t inputs, cop_cursor *cursor);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "learn/bins.h"
 #include "learn/learner_defaults.h"
 #include "learn/refit.h"
 
@@ -30,14 +31,22 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings)
 	return class != NULL && class->candidates;
 }
 
-bool cop_learner_takes_features(const cop_learner_settings *settings, size_t features)
+const char *cop_learner_keeps_features(const cop_learner_settings *settings, size_t features)
 {
 	const cop_learner_class *class = cop_learner_find(settings->learner);
 	if (class == NULL || class->candidates || class->fixed)
-		return false;
+		return "the learner takes no further features";
 	if (settings->features == 0 || features == 0)
-		return false;
-	return !class->values || settings->feedback != COP_VALUE_BINS;
+		return "sparse contexts have no number of features";
+	if (class->values && settings->feedback == COP_VALUE_BINS &&
+	        !cop_bins_same_form(settings->features + 1, features + 1))
+		return cop_bins_forms;
+	return NULL;
+}
+
+bool cop_learner_takes_features(const cop_learner_settings *settings, size_t features)
+{
+	return cop_learner_keeps_features(settings, features) == NULL;
 }
 
 void cop_learner_settings_init(cop_learner_settings *settings)

@@ -231,6 +231,8 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings);
 /* Whether saved states of the fewer of settings->features and `features` can be loaded by a learner of the more, which
  * may be as many: of dense contexts, not of candidates. */
 bool cop_learner_takes_features(const cop_learner_settings *settings, size_t features);
+/* Why they cannot, in words; NULL: they can. */
+const char *cop_learner_keeps_features(const cop_learner_settings *settings, size_t features);
 
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);

@@ -62,6 +62,9 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	cop_rng_init(&v->rng, settings->seed, 1);
 	cop_err err = cop_standardiser_new(
 	        cop_learner_dimension(settings), settings->features == 0, settings->max_nonzeros, &v->standardiser);
+	if (err == COP_OK && settings->known > 0)
+		err = cop_standardiser_know(v->standardiser, settings->known);
+	v->base.known = settings->known;
 	if (err == COP_OK)
 		err = cop_bins_new(&bins, &v->bins);
 	if (err != COP_OK) {
@@ -189,7 +192,11 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	bins_learner *v = (bins_learner *)learner;
 	cop_cursor_rng(cursor, &v->rng);
 	cop_err err = cop_standardiser_load(v->standardiser, cursor);
-	return err == COP_OK ? cop_bins_load(v->bins, cursor) : err;
+	const bool dense = learner->settings.features != 0;
+	learner->known = dense ? cop_standardiser_known(v->standardiser) : 0;
+	learner->settings.known = learner->known; /* for what is made alike */
+	const size_t inputs = dense ? learner->saved_features + 1 : cop_learner_dimension(&learner->settings) + 1;
+	return err == COP_OK ? cop_bins_load(v->bins, inputs, cursor) : err;
 }
 
 static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *diag)

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "learn/grown_inputs.h"
 
 #define BENT       16 /* H */
 #define EDGES      32 /* G */
@@ -293,6 +294,38 @@ static bool is_sound(const cop_surface *s)
 	return sound;
 }
 
+/* What is there of each weight, of a network of `saved` inputs. */
+static void load_weights(const cop_surface *s, size_t saved, float *w, cop_cursor *cursor)
+{
+	memset(w, 0, s->weights * sizeof *w);
+	for (size_t j = 0; j < saved; j++)
+		cop_cursor_f32s(cursor, w + cop_grown_inputs_place(j, saved, s->inputs) * BENT, BENT);
+	float *b = w + b_at(s);
+	cop_cursor_f32s(cursor, b, (size_t)BENT * EDGES);
+	for (size_t j = 0; j < saved; j++)
+		cop_cursor_f32s(cursor, b + (BENT + cop_grown_inputs_place(j, saved, s->inputs)) * EDGES, EDGES);
+	cop_cursor_f32s(cursor, w + c_at(s), s->weights - c_at(s));
+}
+
+/* The last `kept` of so many events: there may be less room for larger ones. */
+static void load_rows(const cop_surface *s, size_t saved, uint64_t events, cop_cursor *cursor)
+{
+	const size_t skipped = (size_t)events - s->kept;
+	memset(s->x, 0, s->kept * s->inputs * sizeof *s->x);
+	(void)cop_cursor_take(cursor, skipped * saved * sizeof(float));
+	for (size_t i = 0; i < s->kept && cursor->err == COP_OK; i++) {
+		float *x = s->x + i * s->inputs;
+		cop_cursor_f32s(cursor, x, saved);
+		const float constant = x[saved - 1];
+		x[saved - 1] = 0.0f;
+		x[s->inputs - 1] = constant;
+	}
+	(void)cop_cursor_take(cursor, skipped * sizeof(float));
+	cop_cursor_f32s(cursor, s->z, s->kept);
+	(void)cop_cursor_take(cursor, skipped * sizeof(float));
+	cop_cursor_f32s(cursor, s->loss, s->kept);
+}
+
 cop_err cop_surface_load(cop_surface *s, cop_cursor *cursor)
 {
 	uint64_t inputs = cop_cursor_u64(cursor);
@@ -300,18 +333,17 @@ cop_err cop_surface_load(cop_surface *s, cop_cursor *cursor)
 	uint64_t kept = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (inputs != s->inputs || kept > s->room)
+	if (inputs == 0 || inputs > s->inputs || kept > room_of((size_t)inputs))
 		return COP_ESHAPE;
-	s->kept = (size_t)kept;
+	const size_t saved = (size_t)inputs;
+	s->kept = kept < s->room ? (size_t)kept : s->room;
 	s->mean = cop_cursor_f64(cursor);
 	s->m2 = cop_cursor_f64(cursor);
 	cop_cursor_rng(cursor, &s->rng);
-	cop_cursor_f32s(cursor, s->w, s->weights);
-	cop_cursor_f32s(cursor, s->gradient, s->weights);
-	cop_cursor_f32s(cursor, s->squares, s->weights);
-	cop_cursor_f32s(cursor, s->average, s->weights);
-	cop_cursor_f32s(cursor, s->x, s->kept * s->inputs);
-	cop_cursor_f32s(cursor, s->z, s->kept);
-	cop_cursor_f32s(cursor, s->loss, s->kept);
+	load_weights(s, saved, s->w, cursor);
+	load_weights(s, saved, s->gradient, cursor);
+	load_weights(s, saved, s->squares, cursor);
+	load_weights(s, saved, s->average, cursor);
+	load_rows(s, saved, kept, cursor);
 	return cursor->err == COP_OK && !is_sound(s) ? COP_EFORMAT : cursor->err;
 }

@@ -32,7 +32,9 @@ void cop_surface_predict(cop_surface *surface, const float *x, size_t count, con
 void cop_surface_learn(cop_surface *surface, const float *x, double z, double loss);
 
 void cop_surface_save(const cop_surface *surface, cop_bytes *bytes);
-/* Into one of as many inputs. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+/* Into one of as many inputs, or more (learn/grown_inputs.h): their weights begin at 0, they were 0 in the events that
+ * are kept, and the network changes by nothing else. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is
+ * undefined. */
 COP_CHECK cop_err cop_surface_load(cop_surface *surface, cop_cursor *cursor);
 
 #endif

@@ -371,7 +371,11 @@ cop_err cop_model_can_load(const cop_model_settings *saved, const cop_model_sett
 		return COP_OK;
 	shape_text(saved, was);
 	shape_text(settings, is);
-	cop_diag_message(diag, "saved with %s; configured with %s", was, is);
+	const size_t features = saved->learner.features;
+	const bool more = features > 0 && features < settings->learner.features;
+	const char *reason = more ? cop_learner_keeps_features(&saved->learner, settings->learner.features) : NULL;
+	cop_diag_message(diag, "saved with %s; configured with %s%s%s", was, is, reason == NULL ? "" : "; ",
+	        reason == NULL ? "" : reason);
 	return COP_ESHAPE;
 }
 

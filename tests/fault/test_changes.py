@@ -19,6 +19,7 @@ LEARNERS = (
     {"learner": "dgt", "features": 4},
     {"learner": "dgt", "features": 2, "policy": "epsilon"},
     {"learner": "ridge", "features": 3},
+    {"learner": "value", "features": 10},  # of 11 to 128 features: bins of that form
 )
 
 
@@ -43,8 +44,9 @@ class Scene:
             if self.rng.random() < 0.2:  # what is missing in between is unknown, too
                 x = {i: value for i, value in enumerate(x) if i < self.first[name] or self.rng.random() < 0.5}
             self.next += 1
-            mask = [self.rng.random() < 0.7 for _ in range(shape["arms"] - 1)] + [True]
-            self.client.decide(name, self.next, x, **({"mask": mask} if self.rng.random() < 0.5 else {}))
+            mask = [self.rng.random() < 0.7 for _ in range(shape.get("arms", 1) - 1)] + [True]
+            masked = self.rng.random() < 0.5 and "arms" in shape
+            self.client.decide(name, self.next, x, **({"mask": mask} if masked else {}))
             self.open.setdefault(name, []).append(self.next)
             if self.rng.random() < 0.7:
                 waiting = self.open[name]
@@ -54,6 +56,10 @@ class Scene:
     def order(self, name, do, options=None, **more):
         self.client.ok("model", name, {"do": do, **({"options": options} if options else {}), **more})
 
+    @staticmethod
+    def shape(shape, arms):
+        return {**shape, **({} if shape["learner"] == "value" else {"arms": arms})}
+
     def change(self):
         served = sorted(set(self.shapes) - {"kept"})
         gone = sorted(set(NAMES) - set(self.shapes))
@@ -61,7 +67,7 @@ class Scene:
         if what == "add":
             name = self.rng.choice(gone)
             again = name in self.kept and self.rng.random() < 0.5
-            shape = self.kept[name] if again else {**self.rng.choice(LEARNERS), "arms": self.rng.randint(2, 4)}
+            shape = self.kept[name] if again else self.shape(self.rng.choice(LEARNERS), self.rng.randint(2, 4))
             window = {"reward_window": f"{self.rng.randint(1, 9)}h"}
             self.order(name, "add", {**shape, **window}, **({} if again else {"fresh": True}))
             if not again:
@@ -70,18 +76,19 @@ class Scene:
             self.shapes[name] = shape
             return
         name = self.rng.choice(served)
-        if what == "set":
+        if what == "set" or (what == "grow" and "arms" not in self.shapes[name]):
             self.order(name, "set", {"reward_window": f"{self.rng.randint(1, 9)}h"})
         elif what == "grow":
             shape = self.shapes[name] = {**self.shapes[name], "arms": self.shapes[name]["arms"] + self.rng.randint(1, 5)}
             self.order(name, "set", {"arms": shape["arms"]})
         elif what == "widen":
-            shape = self.shapes[name] = {**self.shapes[name], "features": self.shapes[name]["features"] + self.rng.randint(1, 9)}
+            more = min(self.shapes[name]["features"] + self.rng.randint(1, 9), 128)
+            shape = self.shapes[name] = {**self.shapes[name], "features": more}
             self.order(name, "set", {"features": shape["features"]})
         elif what == "reset":
             self.first[name] = self.shapes[name]["features"]
-            self.shapes[name] = {**self.shapes[name], "arms": self.rng.randint(2, 5)}
-            self.order(name, "reset", {"arms": self.shapes[name]["arms"]})
+            shape = self.shapes[name] = self.shape(self.shapes[name], self.rng.randint(2, 5))
+            self.order(name, "reset", {"arms": shape["arms"]} if "arms" in shape else None)
             self.open.pop(name, None)
         else:
             self.order(name, "remove")

@@ -293,6 +293,43 @@ def test_features_are_added_and_shorter_contexts_counted(daemon, learner, tmp_pa
     assert "NaN" not in logged.read_text() and '"x6":' in logged.read_text()
 
 
+def test_features_are_added_to_bins_up_to_the_end_of_their_form(daemon):
+    bins = {"arms": None, "height": None, "trees": None, "feedback": "bins", "reward_window": "1d"}
+    one = daemon(model("v", "value", **bins, features=3))
+    client = one.client()
+    for i in range(150):
+        x = [i % 7 / 7, i % 5 / 5, i % 3 / 3]
+        y = client.decide("v", i, x)["y"]
+        assert i % 10 == 3 or client.feedback("v", i, (y - x[0]) ** 2) == "applied"
+    before, learned = predictions(client, "v"), saved(client, "v")
+    assert change(client, "v", "set", {"features": 9})["applied"] == ["model v: features: 3 -> 9"]
+    assert predictions(client, "v") == pytest.approx(before, abs=1e-4)
+    assert saved(client, "v")["rev"] == learned["rev"]
+    assert client.feedback("v", 13, 0.5) == "applied"
+    for i in range(150, 300):
+        x = [i % 7 / 7, i % 5 / 5, i % 3 / 3, *([i % 2] * 6 if i % 4 else [])]
+        y = client.decide("v", i, x)["y"]
+        assert i % 10 == 3 or client.feedback("v", i, (y - i % 2) ** 2) == "applied"
+    assert client.model("v")["short_contexts"] == 37
+    message = refused(client, "v", "set", {"features": 10})
+    assert "features: 9 -> 10 (the bins' products, surface and own models end at 9, 128 and 1024 features" in message
+    state, explained = saved(client, "v"), client.ok("explain", "v", {"x": [0.5] * 9})
+    one.stop()
+    for path in one.state.glob("*.checkpoint"):
+        path.unlink()
+    one.start()  # from the journal alone
+    assert saved(one.client(), "v") == state
+    assert one.client().ok("explain", "v", {"x": [0.5] * 9}) == explained
+    one.stop()
+    for id in (13, 23, 160, 163):
+        told = one.run("--explain", "v", str(id))
+        assert told.returncode == 0 and json.loads(told.stdout)["id"] == id, told
+    tool("whatif", one.state, "seed=2", "--model", "v", "--fresh", "--json")
+    one.write_config(model("v", "value", **bins, features=10))
+    run = one.run("--check")
+    assert run.returncode != 0 and "features" in run.stdout + run.stderr
+
+
 def test_features_of_the_file_are_added_by_a_reload_and_by_a_restart(daemon, tmp_path):
     names_file = tmp_path / "features"
     names_file.write_text("a\nb\nc\n")
@@ -330,7 +367,7 @@ def test_features_of_the_file_are_added_by_a_reload_and_by_a_restart(daemon, tmp
 @pytest.mark.parametrize("shape, to", [
     ({"learner": "ensemble", "features": 0, "arms": 3}, 8),
     ({"learner": "rank", "features": 3, "candidate_features": 2}, 4),
-    ({"learner": "value", "features": 3}, 4),
+    ({"learner": "value", "features": 3}, 10),
     ({"learner": "ensemble", "features": 3, "arms": 3}, 2),
 ], ids=["sparse", "rank", "bins", "fewer"])
 def test_features_that_cannot_be_added_are_refused_and_nothing_changes(daemon, shape, to):

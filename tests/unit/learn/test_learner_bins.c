@@ -222,6 +222,167 @@ static void test_bins_refuse_trees(void **state)
 	cop_learner_free(learner);
 }
 
+/* ---- further features ---- */
+
+enum { MOST = 1100 };
+
+static cop_learner *bins_of(size_t features)
+{
+	cop_learner_settings s;
+	fixture_settings(&s, "value", false);
+	s.feedback = COP_VALUE_BINS;
+	s.features = features;
+	return fixture_learner(&s);
+}
+
+static cop_err load_from(cop_learner *more, const cop_learner *few)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	fixture_save(few, &bytes);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	more->saved_features = few->settings.features;
+	cop_err err = cop_learner_load(more, &cursor);
+	if (err == COP_OK)
+		assert_int_equal(cop_cursor_left(&cursor), 0);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+static cop_learner *widened(const cop_learner *few, size_t features)
+{
+	cop_learner *more = bins_of(features);
+	assert_int_equal(load_from(more, few), COP_OK);
+	assert_int_equal(more->known, few->settings.features);
+	return more;
+}
+
+/* All of the density's losses; features from `features` on are unknown. */
+static cop_row look(cop_learner *learner, const float *x, size_t features, float *row, float *out)
+{
+	const cop_row raw = { .d = learner->settings.features, .dense = row };
+	cop_decision decision = { .y = 0.5 };
+	cop_policy_view view;
+	for (size_t j = 0; j < raw.d; j++)
+		row[j] = j < features ? x[j] : NAN;
+	assert_int_equal(cop_learner_view(learner, &raw, NULL, &decision, &view), COP_OK);
+	memcpy(out, view.loss, COP_BINS * sizeof *out);
+	return raw;
+}
+
+static void teach(cop_learner *learner, const float *x, size_t features, double y, double loss)
+{
+	float row[MOST], out[COP_BINS];
+	const cop_row raw = look(learner, x, features, row, out);
+	const cop_decision decision = { .y = y };
+	assert_int_equal(cop_learner_learn(learner, &raw, NULL, &decision, &loss, false), COP_OK);
+}
+
+typedef struct growth {
+	size_t few, many;
+	int events;
+	bool same; /* what goes together in blocks stays together, so that it learns alike, too */
+} growth;
+
+static void assert_alike(const growth *g, cop_learner *one, cop_learner *other, const float *x, float most)
+{
+	float row[MOST], a[COP_BINS], b[COP_BINS];
+	(void)look(one, x, g->few, row, a);
+	(void)look(other, x, g->few, row, b);
+	for (size_t k = 0; k < COP_BINS; k++)
+		if (!(fabsf(a[k] - b[k]) < most))
+			fail_msg("%zu to %zu features: %f and %f", g->few, g->many, (double)a[k], (double)b[k]);
+}
+
+/* Learned the same way, one with the features from its beginning, which nobody knew, and one that got them after:
+ * wherever products, blocks and members lie. */
+static void test_further_features_change_no_prediction_until_they_come(void **state)
+{
+	(void)state;
+	static const growth kinds[] = { { 2, 5, 300, true }, { 5, 9, 300, true }, { 1, 9, 100, true },
+		{ 10, 40, 120, true }, { 60, 128, 200, false }, { 130, 200, 100, false }, { 1025, 1040, 10, false } };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const growth *g = &kinds[i];
+		cop_learner *late = bins_of(g->few), *early = widened(late, g->many);
+		cop_rng rng;
+		cop_rng_init(&rng, FIXTURE_SEED, 50 + i);
+		for (int n = 0; n < 2 * g->events; n++) {
+			float x[MOST];
+			for (size_t j = 0; j < g->few; j++)
+				x[j] = (float)(3.0 + cop_rng_normal(&rng));
+			const double y = cop_rng_unit(&rng), bend = 0.1 * (double)x[0];
+			const double loss = fabs(y - 0.2 - bend) + bend * (double)x[g->few - 1];
+			if (n == g->events) {
+				cop_learner *grown = widened(late, g->many);
+				assert_alike(g, late, grown, x, 1e-4f);
+				cop_learner_free(late);
+				late = grown;
+			}
+			if (g->same)
+				assert_alike(g, late, early, x, 1e-2f); /* rounding adds up */
+			teach(late, x, g->few, y, loss);
+			teach(early, x, g->few, y, loss);
+		}
+		cop_learner_free(late);
+		cop_learner_free(early);
+	}
+}
+
+static void test_further_features_are_learned(void **state)
+{
+	(void)state;
+	cop_learner *few = bins_of(2);
+	cop_rng rng;
+	float x[3];
+	double first = 0.0, last = 0.0;
+	cop_rng_init(&rng, FIXTURE_SEED, 60);
+	for (int i = 0; i < 1500; i++) {
+		if (i == 300) {
+			cop_learner *more = widened(few, 3);
+			cop_learner_free(few);
+			few = more;
+		}
+		for (size_t j = 0; j < 3; j++)
+			x[j] = (float)cop_rng_normal(&rng);
+		const double y = cop_rng_unit(&rng), best = x[2] > 0.0f ? 0.8 : 0.2;
+		const cop_row row = { .d = few->settings.features, .dense = x };
+		const double missed = fabs(cop_learner_greedy(few, &row, NULL) - best);
+		first += i >= 200 && i < 300 ? missed / 100.0 : 0.0;
+		last += i >= 1400 ? missed / 100.0 : 0.0;
+		teach(few, x, 3, y, fabs(y - best));
+	}
+	assert_true(first > 0.25 && last < 0.15);
+	cop_learner_free(few);
+}
+
+/* Where members or products come or go with their number. */
+static void test_features_beyond_the_form_are_refused(void **state)
+{
+	(void)state;
+	static const size_t ends[] = { 9, 128, 1024 };
+	cop_learner_settings s;
+	fixture_settings(&s, "value", false);
+	s.feedback = COP_VALUE_BINS;
+	for (size_t i = 0; i < 3; i++) {
+		s.features = ends[i];
+		assert_true(cop_learner_takes_features(&s, ends[i]));
+		assert_true(cop_learner_takes_features(&s, ends[i] - 1));
+		assert_false(cop_learner_takes_features(&s, ends[i] + 1));
+		assert_non_null(strstr(cop_learner_keeps_features(&s, ends[i] + 1), "9, 128 and 1024"));
+		s.features = ends[i] + 1;
+		assert_false(cop_learner_takes_features(&s, ends[i]));
+		assert_true(cop_learner_takes_features(&s, ends[i] + 2));
+		cop_learner *few = bins_of(ends[i]), *more = bins_of(ends[i] + 1);
+		assert_int_equal(load_from(more, few), COP_ESHAPE);
+		assert_int_not_equal(load_from(few, more), COP_OK);
+		cop_learner_free(few);
+		cop_learner_free(more);
+	}
+	s.features = 0;
+	assert_false(cop_learner_takes_features(&s, 3));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +393,9 @@ int main(void)
 		cmocka_unit_test(test_a_loss_beyond_measure_changes_nothing),
 		cmocka_unit_test(test_products_are_named_by_the_inputs_that_they_multiply),
 		cmocka_unit_test(test_bins_refuse_trees),
+		cmocka_unit_test(test_further_features_change_no_prediction_until_they_come),
+		cmocka_unit_test(test_further_features_are_learned),
+		cmocka_unit_test(test_features_beyond_the_form_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

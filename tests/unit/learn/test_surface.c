@@ -96,7 +96,7 @@ static void test_unit_of_losses_does_not_matter(void **state)
 static void test_saved_surface_goes_on_and_cut_ones_are_refused(void **state)
 {
 	(void)state;
-	cop_surface *surface = surface_new(D), *again = surface_new(D), *wider = surface_new(D + 1);
+	cop_surface *surface = surface_new(D), *again = surface_new(D), *fewer = surface_new(D - 1);
 	cop_bytes bytes = { 0 }, later = { 0 };
 	cop_cursor cursor;
 	cop_rng rng, same;
@@ -107,7 +107,7 @@ static void test_saved_surface_goes_on_and_cut_ones_are_refused(void **state)
 	assert_int_equal(cop_surface_load(again, &cursor), COP_OK);
 	assert_int_equal(cop_cursor_left(&cursor), 0);
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
-	assert_int_equal(cop_surface_load(wider, &cursor), COP_ESHAPE);
+	assert_int_equal(cop_surface_load(fewer, &cursor), COP_ESHAPE);
 	same = rng;
 	teach(surface, &rng, 50, 1.0, 3.0);
 	teach(again, &same, 50, 1.0, 3.0);
@@ -124,7 +124,87 @@ static void test_saved_surface_goes_on_and_cut_ones_are_refused(void **state)
 	cop_bytes_fini(&later);
 	cop_surface_free(surface);
 	cop_surface_free(again);
-	cop_surface_free(wider);
+	cop_surface_free(fewer);
+}
+
+static cop_surface *widened(const cop_surface *surface, size_t inputs)
+{
+	cop_bytes bytes = { 0 };
+	cop_cursor cursor;
+	cop_surface *more = surface_new(inputs);
+	cop_surface_save(surface, &bytes);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_surface_load(more, &cursor), COP_OK);
+	assert_int_equal(cop_cursor_left(&cursor), 0);
+	cop_bytes_fini(&bytes);
+	return more;
+}
+
+/* Learned the same way, one with the inputs from its beginning and 0 all along, and one that got them after. */
+static void test_further_inputs_change_nothing_until_they_come(void **state)
+{
+	(void)state;
+	enum { MORE = 7 };
+	cop_surface *late = surface_new(D), *early = widened(late, D + MORE);
+	cop_rng rng;
+	cop_rng_init(&rng, 14, 1);
+	for (size_t i = 0; i < 800; i++) {
+		float x[D], wide[D + MORE] = { 0 }, z[PLACES], a[PLACES], b[PLACES];
+		draw(x, &rng);
+		memcpy(wide, x, sizeof x);
+		wide[D - 1] = 0.0f;
+		wide[D + MORE - 1] = 1.0f;
+		if (i == 400) {
+			cop_surface *grown = widened(late, D + MORE);
+			cop_surface_free(late);
+			late = grown;
+		}
+		for (size_t k = 0; k < PLACES; k++)
+			z[k] = (float)k / PLACES;
+		cop_surface_predict(late, i < 400 ? x : wide, PLACES, z, a);
+		cop_surface_predict(early, wide, PLACES, z, b);
+		for (size_t k = 0; k < PLACES; k++)
+			assert_true(fabsf(a[k] - b[k]) < 1e-3f);
+		const double at = 2.0 * cop_rng_unit(&rng) - 1.0, loss = truth(x, at);
+		cop_surface_learn(late, i < 400 ? x : wide, at, loss);
+		cop_surface_learn(early, wide, at, loss);
+	}
+	cop_surface_free(late);
+	cop_surface_free(early);
+}
+
+/* There is less room for events of more inputs: the last ones stay, which all have their own loss here. */
+static void test_events_that_have_no_room_go(void **state)
+{
+	(void)state;
+	enum { FEW = 40, MANY = COP_SURFACE_MOST_INPUTS, KEPT = 8000, ROOM = (2 << 20) / (4 * (MANY + 2)) };
+	cop_surface *surface = surface_new(FEW);
+	cop_bytes bytes = { 0 };
+	cop_cursor cursor;
+	float x[FEW];
+	for (size_t i = 0; i < KEPT; i++) {
+		for (size_t j = 0; j < FEW; j++)
+			x[j] = (float)(i + j);
+		cop_surface_learn(surface, x, 0.5, (double)i);
+	}
+	cop_surface *more = widened(surface, MANY);
+	cop_surface_save(more, &bytes);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	(void)cop_cursor_take(&cursor, 2 * sizeof(uint64_t));
+	assert_int_equal(cop_cursor_u64(&cursor), ROOM);
+	const size_t rows = (size_t)ROOM * (MANY + 2) * sizeof(float);
+	(void)cop_cursor_take(&cursor, cop_cursor_left(&cursor) - rows);
+	for (size_t i = KEPT - ROOM; i < KEPT; i++)
+		for (size_t j = 0; j < MANY; j++) {
+			const float wanted = j == MANY - 1 ? (float)(i + FEW - 1) : j < FEW - 1 ? (float)(i + j) : 0.0f;
+			assert_true(cop_cursor_f32(&cursor) == wanted);
+		}
+	(void)cop_cursor_take(&cursor, ROOM * sizeof(float));
+	for (size_t i = KEPT - ROOM; i < KEPT; i++)
+		assert_true(cop_cursor_f32(&cursor) == (float)i);
+	cop_bytes_fini(&bytes);
+	cop_surface_free(surface);
+	cop_surface_free(more);
 }
 
 static void test_huge_losses_and_inputs_leave_numbers(void **state)
@@ -178,6 +258,8 @@ int main(void)
 		cmocka_unit_test(test_an_edge_that_the_context_moves_is_learned),
 		cmocka_unit_test(test_unit_of_losses_does_not_matter),
 		cmocka_unit_test(test_saved_surface_goes_on_and_cut_ones_are_refused),
+		cmocka_unit_test(test_further_inputs_change_nothing_until_they_come),
+		cmocka_unit_test(test_events_that_have_no_room_go),
 		cmocka_unit_test(test_huge_losses_and_inputs_leave_numbers),
 		cmocka_unit_test(test_a_loss_that_never_changes_is_predicted),
 		cmocka_unit_test(test_sizes_that_are_out_of_range_are_refused),
