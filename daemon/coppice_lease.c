@@ -198,7 +198,7 @@ static void keep(cop_lease_run *run, int signals)
 		for (int number; cop_signals_take(&number);) {
 			if (number == SIGHUP || run->stop)
 				continue;
-			cop_log_line(run->log, COP_LOG_NOTICE, "lease_stopping", "signal=%s",
+			cop_log_line(run->log, COP_LOG_EVENT(lease_stopping), "signal=%s",
 			        number == SIGTERM ? "SIGTERM" : "SIGINT");
 			cop_lease_run_stop(run);
 		}
@@ -228,7 +228,7 @@ static int serve(const options *o, cop_log *log)
 		cop_signals_close();
 	} else {
 		(void)fprintf(stderr, "coppice-lease: %s\n", diag.message);
-		cop_log_line(log, COP_LOG_ERROR, "lease_failed", "reason=\"%s\"", diag.message);
+		cop_log_line(log, COP_LOG_EVENT(lease_failed), "reason=\"%s\"", diag.message);
 	}
 	cop_lease_daemon_fini(&daemon);
 	cop_lease_daemon_fini(&other);

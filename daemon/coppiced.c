@@ -232,7 +232,7 @@ static int failed(cop_log *log, const cop_diag *diag)
 {
 	char text[COP_LOG_LINE];
 	cop_diag_text(diag, text, sizeof text);
-	cop_log_line(log, COP_LOG_ERROR, "failed", "reason=\"%s\"", text);
+	cop_log_line(log, COP_LOG_EVENT(failed), "reason=\"%s\"", text);
 	(void)fprintf(stderr, "coppiced: %s\n", text);
 	return EXIT_FAILURE;
 }
@@ -284,7 +284,7 @@ static int serve(const options *o, cop_config *config, bool *again)
 		status = EXIT_LED;
 	cop_server_close(&server);
 	*again = err == COP_OK && server.again;
-	cop_log_line(log, COP_LOG_NOTICE, *again ? "again" : "stopped", "status=%d", status);
+	cop_log_line(log, *again ? COP_LOG_EVENT(again) : COP_LOG_EVENT(stopped), "status=%d", status);
 	(void)cop_log_close(log, LOG_DEADLINE_MS);
 	return status;
 }

@@ -80,7 +80,7 @@ static cop_err change(void *context, cop_replica_text text, bool serves, char *w
 		if (err != COP_OK)
 			cop_diag_text(&diag, why, room);
 		else
-			cop_log_line(server->log, COP_LOG_NOTICE, "replica_live", "models=%zu", live.count);
+			cop_log_line(server->log, COP_LOG_EVENT(replica_live), "models=%zu", live.count);
 	}
 	cop_config_free(next);
 	cop_live_free(&live);

@@ -48,7 +48,7 @@ static void stop_refit(void *context, const cop_model_slot *slot)
 {
 	cop_server *server = context;
 	if (server->refits.running == slot)
-		cop_log_line(server->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", slot->name);
+		cop_log_line(server->log, COP_LOG_EVENT(refit_stopped), "model=%s", slot->name);
 	cop_refits_forget(&server->refits, slot);
 }
 

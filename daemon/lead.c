@@ -116,7 +116,7 @@ static cop_err begin(cop_server *server, uint64_t epoch, cop_wire_fault *fault)
 	}
 	cop_replica_lead(replica, epoch);
 	cop_err err = followed ? take_over(server, fault) : COP_OK;
-	cop_log_line(server->log, COP_LOG_NOTICE, "leads", "epoch=%" PRIu64 " next=%" PRIu64, epoch,
+	cop_log_line(server->log, COP_LOG_EVENT(leads), "epoch=%" PRIu64 " next=%" PRIu64, epoch,
 	        cop_journaler_next(durable->journal));
 	return err;
 }
@@ -197,8 +197,8 @@ cop_err cop_lead_follow(
 	}
 	server->lead = (cop_lead){ .draining = true, .drain_end = cop_lead_now() + o.within, .seq = o.seq };
 	server->durable.follows = true; /* nothing goes into the journal any more */
-	cop_log_line(server->log, COP_LOG_NOTICE, "hands_over", "next=%" PRIu64,
-	        cop_journaler_next(server->durable.journal));
+	cop_log_line(
+	        server->log, COP_LOG_EVENT(hands_over), "next=%" PRIu64, cop_journaler_next(server->durable.journal));
 	*later = true;
 	return COP_OK;
 }
@@ -219,8 +219,8 @@ static void answer_follow(cop_server *server, bool handed)
 		        has, last);
 	cop_request_answer(server, err, &fault);
 	if (!handed)
-		cop_log_line(server->log, COP_LOG_WARNING, "not_handed_over", "next=%" PRIu64 " has=%" PRIu64, last + 1,
-		        has);
+		cop_log_line(
+		        server->log, COP_LOG_EVENT(not_handed_over), "next=%" PRIu64 " has=%" PRIu64, last + 1, has);
 }
 
 static void drain(cop_server *server)
@@ -229,7 +229,7 @@ static void drain(cop_server *server)
 	if (!server->kept.there) { /* it is answered: what waits before that leaves, too */
 		lead->ended = cop_outbox_count(&server->serving.outbox) == 0;
 		if (lead->ended)
-			cop_log_line(server->log, COP_LOG_NOTICE, "handed_over", "next=%" PRIu64,
+			cop_log_line(server->log, COP_LOG_EVENT(handed_over), "next=%" PRIu64,
 			        cop_journaler_next(server->durable.journal));
 		return;
 	}
@@ -254,7 +254,7 @@ void cop_lead_turn(cop_server *server)
 	if (server->serving.silent) {
 		server->lead.ended = true;
 		server->serving.sockets.silent = true;
-		cop_log_line(server->log, COP_LOG_ERROR, "leads_no_longer",
+		cop_log_line(server->log, COP_LOG_EVENT(leads_no_longer),
 		        "epoch=%" PRIu64 " reason=\"%s\" higher=%" PRIu64, cop_replica_epoch(&server->replica),
 		        higher > 0 ? "another instance leads in a higher epoch" : "the order's time is over", higher);
 	} else if (server->lead.draining) {

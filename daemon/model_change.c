@@ -142,7 +142,8 @@ static void tell(cop_server *server, const cop_model_change *change, cop_err err
 	if (change->reload)
 		cop_reload_tell_end(server, &change->changes, err);
 	else
-		cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "model_change",
+		cop_log_line(server->log,
+		        err == COP_OK ? COP_LOG_EVENT(model_change) : COP_LOG_EVENT_WORSE(model_change),
 		        "model=%s do=%s result=%s", change->order.name, cop_change_order_deed(&change->order),
 		        err == COP_OK ? "ok" : "refused");
 }

@@ -42,7 +42,7 @@ static void report_fault(cop_server *server, const cop_config_report *report, co
 	for (size_t i = 0; i < report->count; i++) {
 		char line[COP_LOG_LINE];
 		cop_diag_text(&report->items[i], line, sizeof line);
-		cop_log_line(server->log, COP_LOG_ERROR, "config_wrong", "reason=\"%s\"", line);
+		cop_log_line(server->log, COP_LOG_EVENT(config_wrong), "reason=\"%s\"", line);
 		if (used < sizeof all)
 			used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : "; ", line);
 	}
@@ -128,18 +128,18 @@ static void tell_gone(cop_server *server, cop_model_slot *slot)
 			cop_refits_forget(&server->refits, slot);
 		cop_refits_move(&server->refits, slot, now);
 		if (is.arms > was.arms)
-			cop_log_line(server->log, COP_LOG_NOTICE, "arms_added", "model=%s arms=%zu were=%zu",
-			        slot->name, is.arms, was.arms);
+			cop_log_line(server->log, COP_LOG_EVENT(arms_added), "model=%s arms=%zu were=%zu", slot->name,
+			        is.arms, was.arms);
 		if (is.features > was.features)
-			cop_log_line(server->log, COP_LOG_NOTICE, "features_added", "model=%s features=%zu were=%zu",
+			cop_log_line(server->log, COP_LOG_EVENT(features_added), "model=%s features=%zu were=%zu",
 			        slot->name, is.features, was.features);
 		return;
 	}
 	cop_refits_forget(&server->refits, slot);
 	if (slot->unheard.contexts > 0)
-		cop_log_line(server->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu", slot->name,
+		cop_log_line(server->log, COP_LOG_EVENT(contexts_left), "model=%s contexts=%zu", slot->name,
 		        slot->unheard.contexts);
-	cop_log_line(server->log, COP_LOG_NOTICE, "model_ended", "model=%s decisions=%" PRIu64, slot->name,
+	cop_log_line(server->log, COP_LOG_EVENT(model_ended), "model=%s decisions=%" PRIu64, slot->name,
 	        cop_model_get_counters(slot->model)->decisions);
 }
 
@@ -173,12 +173,13 @@ cop_err cop_reload_prepare(cop_server *server, const cop_config *next, cop_confi
 cop_err cop_reload_apply(
         cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_exchange *exchange)
 {
-	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
+	const cop_log_event events[] = { COP_LOG_EVENT(reload_applied), COP_LOG_EVENT(reload_needs_restart),
+		COP_LOG_EVENT(reload_restart_refused) };
 	bool added = any_of(changes, COP_CHANGE_ADDS) || any_of(changes, COP_CHANGE_RENEWS);
 	bool others = added || any_of(changes, COP_CHANGE_REMOVES);
 	char unknown[COP_CONFIG_UNKNOWN];
 	for (size_t i = 0; cop_config_unknown_model(next, i, unknown); i++)
-		cop_log_line(server->log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);
+		cop_log_line(server->log, COP_LOG_EVENT(access_unknown_model), "reason=\"%s\"", unknown);
 	cop_err err = cop_config_apply(server->config, next, changes);
 	if (err != COP_OK)
 		return err;
@@ -197,9 +198,7 @@ cop_err cop_reload_apply(
 	 * What was removed is in the last one. */
 	server->durable.next_checkpoint = added ? now : fmin(server->durable.next_checkpoint, due);
 	for (size_t i = 0; i < changes->count; i++)
-		cop_log_line(server->log,
-		        changes->items[i].kind == COP_CHANGE_APPLIED ? COP_LOG_NOTICE : COP_LOG_WARNING,
-		        events[changes->items[i].kind], "change=\"%s\"", changes->items[i].text);
+		cop_log_line(server->log, events[changes->items[i].kind], "change=\"%s\"", changes->items[i].text);
 	return COP_OK;
 }
 
@@ -241,8 +240,8 @@ void cop_reload_tell_begin(void) { cop_notify_reloading(cop_clock_monotonic_us()
 
 void cop_reload_tell_end(cop_server *server, const cop_config_changes *changes, cop_err err)
 {
-	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
-	        err == COP_OK ? "ok" : "refused", changes->count);
+	cop_log_line(server->log, err == COP_OK ? COP_LOG_EVENT(reload) : COP_LOG_EVENT_WORSE(reload),
+	        "result=%s changes=%zu", err == COP_OK ? "ok" : "refused", changes->count);
 	cop_notify_ready("serving");
 }
 

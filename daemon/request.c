@@ -504,9 +504,9 @@ static void refuse(const request *r, cop_sockets_message *message, size_t first,
 	if (fault->code != COP_WIRE_FORBIDDEN && !r->limited)
 		return;
 	const char *name = cop_permit_name(&message->frame[first]); /* is there: the verb was read */
-	cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
-	        r->limited ? "client_limited" : "request_forbidden", "name=%.64s reason=\"%s\"",
-	        name == NULL ? "-" : name, fault->message);
+	cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(),
+	        r->limited ? COP_LOG_EVENT(client_limited) : COP_LOG_EVENT(request_forbidden),
+	        "name=%.64s reason=\"%s\"", name == NULL ? "-" : name, fault->message);
 }
 
 /* ":USER:GROUP:PROCESS" over ipc, where libzmq has "localhost" before it, else an address. */
@@ -526,7 +526,7 @@ static void audit(const request *r, zmq_msg_t *frame, cop_err err)
 	char model[COP_CONFIG_NAME_MAX + 8] = "";
 	if (r->name_length > 0)
 		cop_wire_text_clean(model, sizeof model, r->name, r->name_length);
-	cop_log_line(r->server->log, COP_LOG_NOTICE, "administration",
+	cop_log_line(r->server->log, COP_LOG_EVENT(administration),
 	        "verb=%s model=\"%s\" peer=\"%s\" name=\"%s\" done=%s", r->verb->name, model, peer_of(frame),
 	        name == NULL ? "" : name, err == COP_OK ? "yes" : "no");
 }

@@ -38,7 +38,7 @@ static cop_err open_http(cop_server *server, cop_diag *diag)
 		return COP_OK;
 	cop_err err = cop_http_open(listen, &server->http, diag);
 	if (err == COP_OK)
-		cop_log_line(server->log, COP_LOG_NOTICE, "http", "listen=\"%s\"", listen);
+		cop_log_line(server->log, COP_LOG_EVENT(http), "listen=\"%s\"", listen);
 	return err;
 }
 
@@ -46,9 +46,9 @@ static void announce_admin(const cop_server *server)
 {
 	const cop_config_list *list = &server->config->admin;
 	for (size_t i = 0; i < list->count; i++)
-		cop_log_line(server->log, COP_LOG_NOTICE, "admin", "endpoint=\"%s\"", list->items[i]);
+		cop_log_line(server->log, COP_LOG_EVENT(admin), "endpoint=\"%s\"", list->items[i]);
 	if (list->count == 0)
-		cop_log_line(server->log, COP_LOG_WARNING, "admin_off",
+		cop_log_line(server->log, COP_LOG_EVENT(admin_off),
 		        "reason=\"no endpoint; expected admin in section sockets, with a path of at most %d bytes\"",
 		        COP_CONFIG_IPC_PATH);
 }
@@ -91,10 +91,10 @@ cop_err cop_server_open(
 	}
 	const char *exposed;
 	for (size_t i = 0; err == COP_OK && (exposed = cop_config_exposed(server->config, i)) != NULL; i++)
-		cop_log_line(log, COP_LOG_WARNING, "insecure", "endpoint=\"%s\"", exposed);
+		cop_log_line(log, COP_LOG_EVENT(insecure), "endpoint=\"%s\"", exposed);
 	char unknown[COP_CONFIG_UNKNOWN];
 	for (size_t i = 0; err == COP_OK && cop_config_unknown_model(server->config, i, unknown); i++)
-		cop_log_line(log, COP_LOG_WARNING, "access_unknown_model", "reason=\"%s\"", unknown);
+		cop_log_line(log, COP_LOG_EVENT(access_unknown_model), "reason=\"%s\"", unknown);
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->serving.sockets, server->config, log, diag);
 	if (err == COP_OK)
@@ -150,7 +150,7 @@ static void take_signals(cop_server *server)
 			continue;
 		}
 		cop_log_line(
-		        server->log, COP_LOG_NOTICE, "stopping", "signal=%s", number == SIGTERM ? "SIGTERM" : "SIGINT");
+		        server->log, COP_LOG_EVENT(stopping), "signal=%s", number == SIGTERM ? "SIGTERM" : "SIGINT");
 		server->stop = true;
 	}
 }
@@ -317,7 +317,7 @@ static size_t turn_link(cop_server *server)
 cop_err cop_server_run(cop_server *server, cop_diag *diag)
 {
 	cop_refits_announce(&server->refits);
-	cop_log_line(server->log, COP_LOG_NOTICE, "serving", "models=%zu checkpoint=%" PRIu64,
+	cop_log_line(server->log, COP_LOG_EVENT(serving), "models=%zu checkpoint=%" PRIu64,
 	        server->durable.models.count, server->durable.checkpoint.sequence);
 	cop_model_table_begin(&server->durable.models, cop_clock_monotonic());
 	cop_http_set_phase(server->http, COP_HTTP_SERVING);

@@ -132,13 +132,14 @@ static api_slot *find_slot(const cop_api *api, uint64_t number)
 /* What a token, or none, was refused is counted and logged, as it is of keys. */
 static void tell_refusal(cop_api *api, const api_slot *slot)
 {
-	static const struct {
+	const struct {
 		unsigned status;
-		const char *event, *why;
+		cop_log_event event;
+		const char *why;
 	} refusals[] = {
-		{ MHD_HTTP_UNAUTHORIZED, "token_refused", "no token of the file" },
-		{ MHD_HTTP_FORBIDDEN, "request_forbidden", "its token lacks the right" },
-		{ MHD_HTTP_TOO_MANY_REQUESTS, "client_limited", "beyond the limits of its line" },
+		{ MHD_HTTP_UNAUTHORIZED, COP_LOG_EVENT(token_refused), "no token of the file" },
+		{ MHD_HTTP_FORBIDDEN, COP_LOG_EVENT(request_forbidden), "its token lacks the right" },
+		{ MHD_HTTP_TOO_MANY_REQUESTS, COP_LOG_EVENT(client_limited), "beyond the limits of its line" },
 	};
 	_Atomic uint64_t *counts[] = { &api->counts.strangers, &api->counts.forbidden, &api->counts.limited };
 	const cop_api_request *r = &slot->request;
@@ -149,7 +150,7 @@ static void tell_refusal(cop_api *api, const api_slot *slot)
 		(void)atomic_fetch_add_explicit(counts[i], 1, memory_order_relaxed);
 		cop_api_respond_peer(slot->connection, peer);
 		cop_wire_text_clean(model, sizeof model, r->model, strlen(r->model));
-		cop_log_limited(api->log, &api->refusals, cop_clock_monotonic_us(), COP_LOG_WARNING, refusals[i].event,
+		cop_log_limited(api->log, &api->refusals, cop_clock_monotonic_us(), refusals[i].event,
 		        "name=%.64s peer=\"%s\" path=\"%s\" model=\"%s\" reason=\"%s\"",
 		        r->client[0] == '\0' ? "-" : r->client, peer, r->route == NULL ? "" : r->route->path, model,
 		        refusals[i].why);
@@ -248,8 +249,8 @@ static void answer_here(cop_api *api, cop_api_request *r)
 		cop_api_gate_answer(&api->gate, r);
 	if (r->route->shown == COP_API_LOGIN)
 		cop_log_limited(api->log, &api->limiter, cop_clock_monotonic_us(),
-		        r->status < 400 ? COP_LOG_NOTICE : COP_LOG_WARNING, "page_login", "name=\"%s\" done=%s",
-		        r->client, r->status < 400 ? "yes" : "no");
+		        r->status < 400 ? COP_LOG_EVENT(page_login) : COP_LOG_EVENT_WORSE(page_login),
+		        "name=\"%s\" done=%s", r->client, r->status < 400 ? "yes" : "no");
 }
 
 /* The request is whole: its verb goes to the loop, or it has its answer. */
@@ -510,9 +511,9 @@ static cop_err make_slots(cop_api *api, size_t listeners)
 
 static void tell_listener(const cop_api *api, const char *where)
 {
-	cop_log_line(api->log, COP_LOG_NOTICE, "api", "listen=\"%s\"", where);
+	cop_log_line(api->log, COP_LOG_EVENT(api), "listen=\"%s\"", where);
 	if (api->tls.current == NULL && !cop_config_is_loopback(where))
-		cop_log_line(api->log, COP_LOG_WARNING, "api_plain", "listen=\"%s\"", where);
+		cop_log_line(api->log, COP_LOG_EVENT(api_plain), "listen=\"%s\"", where);
 }
 
 static cop_err start(cop_api *api, cop_config *config, void *context, const char *endpoint, cop_diag *diag)

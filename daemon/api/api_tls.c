@@ -102,6 +102,6 @@ void cop_api_tls_watch(cop_api_tls *tls, cop_log *log, double now)
 	struct tm parts;
 	if (gmtime_r(&ends, &parts) != NULL)
 		(void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-	cop_log_line(log, COP_LOG_WARNING, "certificate_ends", "section=api ends=%s days=%.0f", text,
+	cop_log_line(log, COP_LOG_EVENT(certificate_ends), "section=api ends=%s days=%.0f", text,
 	        ((double)ends - now) / DAY);
 }

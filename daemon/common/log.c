@@ -125,9 +125,10 @@ static void emit(const cop_log *log, const entry *line)
 
 static void emit_lost(const cop_log *log, uint64_t lost)
 {
-	entry line = { .level = COP_LOG_WARNING };
+	const cop_log_event event = COP_LOG_EVENT(log_dropped);
+	entry line = { .level = event.level };
 	(void)clock_gettime(CLOCK_REALTIME, &line.time);
-	(void)snprintf(line.text, sizeof line.text, "event=log_dropped count=%" PRIu64, lost);
+	(void)snprintf(line.text, sizeof line.text, "event=%s count=%" PRIu64, event.name, lost);
 	emit(log, &line);
 }
 
@@ -326,15 +327,15 @@ bool cop_log_enabled(const cop_log *log, cop_log_level level)
 	return log != NULL && (int)level <= atomic_load_explicit(&log->level, memory_order_relaxed);
 }
 
-void cop_log_line(cop_log *log, cop_log_level level, const char *event, const char *format, ...)
+void cop_log_line(cop_log *log, cop_log_event event, const char *format, ...)
 {
-	if (!cop_log_enabled(log, level))
+	if (!cop_log_enabled(log, event.level))
 		return;
-	entry line = { .level = level };
+	entry line = { .level = event.level };
 	(void)clock_gettime(CLOCK_REALTIME, &line.time);
 	va_list args;
 	va_start(args, format);
-	format_line(&line, event, 0, format, args);
+	format_line(&line, event.name, 0, format, args);
 	va_end(args);
 	push(log, &line);
 }
@@ -360,16 +361,15 @@ static bool limiter_pass(cop_log_limiter *limiter, uint64_t now)
 	return true;
 }
 
-void cop_log_limited(cop_log *log, cop_log_limiter *limiter, uint64_t now, cop_log_level level, const char *event,
-        const char *format, ...)
+void cop_log_limited(cop_log *log, cop_log_limiter *limiter, uint64_t now, cop_log_event event, const char *format, ...)
 {
-	if (!cop_log_enabled(log, level) || !limiter_pass(limiter, now))
+	if (!cop_log_enabled(log, event.level) || !limiter_pass(limiter, now))
 		return;
-	entry line = { .level = level };
+	entry line = { .level = event.level };
 	(void)clock_gettime(CLOCK_REALTIME, &line.time);
 	va_list args;
 	va_start(args, format);
-	format_line(&line, event, limiter->suppressed, format, args);
+	format_line(&line, event.name, limiter->suppressed, format, args);
 	va_end(args);
 	limiter->suppressed = 0;
 	push(log, &line);

@@ -4,7 +4,7 @@
  * A caller formats its line and puts it into a bounded ring; one thread takes lines out and writes them, so that a
  * stalled receiver never stalls the caller. When the ring is full the line is dropped and counted, and a line
  * `event=log_dropped count=N` takes the lost lines' place once there is room. Event ids are stable:
- * docs/reference/events.md.
+ * log_events.def has all of them.
  * cop_log and cop_log_set_level from any thread; no allocation after open. A NULL log swallows everything. */
 #ifndef COP_DAEMON_COMMON_LOG_H
 #define COP_DAEMON_COMMON_LOG_H
@@ -25,6 +25,26 @@ typedef enum cop_log_level {
 	COP_LOG_INFO,
 	COP_LOG_DEBUG
 } cop_log_level;
+
+/* What a line reports: its stable id, and how urgent it is. */
+typedef struct cop_log_event {
+	cop_log_level level;
+	const char *name; /* NULL: nothing to report */
+} cop_log_event;
+
+/* The event of this id, a row of log_events.def; where its row has two levels, with the second. */
+#define COP_LOG_EVENT(id)       ((cop_log_event){ (cop_log_level)COP_LOG_LEVEL_OF_##id, #id })
+#define COP_LOG_EVENT_WORSE(id) ((cop_log_event){ (cop_log_level)COP_LOG_WORSE_OF_##id, #id })
+#define COP_LOG_NO_EVENT        ((cop_log_event){ COP_LOG_DEBUG, NULL })
+
+enum {
+#define PROGRAM(name)
+#define EVENT(id, level, worse, keys, meaning)                                                                         \
+	COP_LOG_LEVEL_OF_##id = COP_LOG_##level, COP_LOG_WORSE_OF_##id = COP_LOG_##worse,
+#include "daemon/common/log_events.def"
+#undef EVENT
+#undef PROGRAM
+};
 
 /* Is the text one of syslog's facility names that a daemon may use (daemon, user, local0 ... local7)? */
 bool cop_log_facility_known(const char *text);
@@ -50,9 +70,8 @@ COP_CHECK cop_err cop_log_open(const cop_log_settings *settings, cop_log **out);
  * allowed. */
 cop_err cop_log_close(cop_log *log, unsigned deadline_ms);
 
-/* One line; event is the stable id. Control characters become '?'. Never blocks on the receiver. */
-void cop_log_line(cop_log *log, cop_log_level level, const char *event, const char *format, ...)
-        __attribute__((format(printf, 4, 5)));
+/* One line. Control characters become '?'. Never blocks on the receiver. */
+void cop_log_line(cop_log *log, cop_log_event event, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* At most `burst` lines at once and `rate` per second. One thread per limiter; time is any monotonic clock in
  * microseconds. The next line let through says how many were held back: `suppressed=N`. */
@@ -63,8 +82,8 @@ typedef struct cop_log_limiter {
 } cop_log_limiter;
 
 void cop_log_limiter_init(cop_log_limiter *limiter, double rate, double burst);
-void cop_log_limited(cop_log *log, cop_log_limiter *limiter, uint64_t now, cop_log_level level, const char *event,
-        const char *format, ...) __attribute__((format(printf, 6, 7)));
+void cop_log_limited(cop_log *log, cop_log_limiter *limiter, uint64_t now, cop_log_event event, const char *format, ...)
+        __attribute__((format(printf, 5, 6)));
 
 void cop_log_set_level(cop_log *log, cop_log_level level);
 /* Would a line of this level be logged? */

@@ -92,11 +92,11 @@ static bool is_damage(cop_err err) { return err == COP_EFORMAT || err == COP_ENO
 
 static void tell_restored(const cop_checkpoint *checkpoint, const cop_model_table *set, cop_log *log)
 {
-	cop_log_line(log, COP_LOG_NOTICE, "restored", "sequence=%" PRIu64 " bytes=%" PRIu64, checkpoint->sequence,
+	cop_log_line(log, COP_LOG_EVENT(restored), "sequence=%" PRIu64 " bytes=%" PRIu64, checkpoint->sequence,
 	        checkpoint->bytes);
 	for (size_t i = 0; i < set->parked_count; i++)
 		if (!set->parked[i].refit)
-			cop_log_line(log, COP_LOG_WARNING, "model_parked",
+			cop_log_line(log, COP_LOG_EVENT(model_parked),
 			        "model=%s reason=\"in the checkpoint but not in the configuration; kept as it is\"",
 			        set->parked[i].stored);
 }
@@ -120,7 +120,7 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set,
 			*diag = why;
 		if (!damaged)
 			continue;
-		cop_log_line(log, COP_LOG_WARNING, "checkpoint_damaged", "sequence=%" PRIu64 " reason=\"%s\"", all[i],
+		cop_log_line(log, COP_LOG_EVENT(checkpoint_damaged), "sequence=%" PRIu64 " reason=\"%s\"", all[i],
 		        why.message);
 		cop_model_table_fini(set);
 		err = cop_model_table_init(set, config, diag);
@@ -134,7 +134,7 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set,
 		checkpoint->mark = (cop_checkpoint_mark){ 0 };
 		if (count > 0)
 			cop_log_line(
-			        log, COP_LOG_ERROR, "checkpoints_lost", "files=%zu reason=\"none can be read\"", count);
+			        log, COP_LOG_EVENT(checkpoints_lost), "files=%zu reason=\"none can be read\"", count);
 	}
 	cop_mem_free(all);
 	return err;
@@ -248,7 +248,7 @@ static void write_file(void *context)
 static cop_err failed(cop_checkpoint *checkpoint, cop_err err, const char *why, cop_log *log)
 {
 	checkpoint->failed++;
-	cop_log_line(log, COP_LOG_ERROR, "checkpoint_failed", "reason=\"%s\"", why);
+	cop_log_line(log, COP_LOG_EVENT(checkpoint_failed), "reason=\"%s\"", why);
 	return err;
 }
 
@@ -295,7 +295,7 @@ static void prune(cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keep
 	cop_checkpoint_kept_thin(&checkpoint->kept, keeping);
 	const cop_checkpoint_stay stay = { keeping->newest, checkpoint->kept.sequence, checkpoint->kept.count };
 	if (cop_checkpoint_file_prune(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, &stay, &why) != COP_OK)
-		cop_log_line(log, COP_LOG_WARNING, "checkpoint_prune_failed", "reason=\"%s\"", why.message);
+		cop_log_line(log, COP_LOG_EVENT(checkpoint_prune_failed), "reason=\"%s\"", why.message);
 }
 
 void cop_checkpoint_tidy(cop_checkpoint *checkpoint, const cop_checkpoint_keeping *keeping, cop_log *log)
@@ -324,7 +324,7 @@ cop_err cop_checkpoint_finish(
 	checkpoint->mark = checkpoint->body_mark;
 	(void)!cop_checkpoint_kept_add(&checkpoint->kept, checkpoint->sequence, checkpoint->mark.journal_next);
 	cop_histogram_observe(&checkpoint->durations, (uint64_t)(1e9 * checkpoint->seconds));
-	cop_log_line(log, COP_LOG_INFO, "checkpoint", "sequence=%" PRIu64 " bytes=%" PRIu64 " seconds=%.3f",
+	cop_log_line(log, COP_LOG_EVENT(checkpoint), "sequence=%" PRIu64 " bytes=%" PRIu64 " seconds=%.3f",
 	        checkpoint->sequence, checkpoint->bytes, checkpoint->seconds);
 	prune(checkpoint, keeping, log);
 	return COP_OK;

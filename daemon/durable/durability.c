@@ -61,7 +61,7 @@ void cop_durability_record_apart(cop_durability *durable, bool all, const char *
 	if (text.err == COP_OK && models.err == COP_OK && live.err == COP_OK && listed.err == COP_OK)
 		(void)cop_journaler_put(durable->journal, COP_WIRE_RECORD_CONFIG, &record);
 	if (left_out > 0 && models.err == COP_OK)
-		cop_log_line(durable->log, COP_LOG_WARNING, "journal_models", "left_out=%zu", left_out);
+		cop_log_line(durable->log, COP_LOG_EVENT(journal_models), "left_out=%zu", left_out);
 	cop_journaler_set_models(durable->journal, durable->config);
 	cop_bytes_fini(&text);
 	cop_bytes_fini(&models);
@@ -121,7 +121,7 @@ static void tidy_challengers(cop_durability *durable)
 		if (cop_challenger_prune(durable->config->state_dir, slot->stored, slot->config->refit.keep, is_needed,
 		            s, &pruned, &why) != COP_OK)
 			cop_log_line(
-			        durable->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
+			        durable->log, COP_LOG_EVENT(challenger_prune_failed), "reason=\"%s\"", why.message);
 		s->held = pruned.held;
 		cop_promotion_look(slot, durable->config->state_dir);
 	}
@@ -250,7 +250,7 @@ static void start_clock(cop_durability *durable, const cop_durability_options *o
 	cop_event_clock_start(&durable->clock, newest, tolerance);
 	durable->time = cop_event_clock_now(&durable->clock);
 	if (durable->clock.ahead > 0.0)
-		cop_log_line(durable->log, COP_LOG_WARNING, "clock_ahead",
+		cop_log_line(durable->log, COP_LOG_EVENT(clock_ahead),
 		        "seconds=%.0f tolerance=%.0f reason=\"the clock is far ahead of the newest record; no reward "
 		        "window ends by it until it is set right, or clock_tolerance raised and reloaded, or a start "
 		        "with --trust-clock\"",
@@ -306,7 +306,7 @@ static cop_err open_journal(
 		cop_err err = cop_recovery_set_aside(folder, aside, sizeof aside, diag);
 		if (err != COP_OK)
 			return err;
-		cop_log_line(durable->log, COP_LOG_WARNING, "journal_set_aside", "to=\"%s\"", aside);
+		cop_log_line(durable->log, COP_LOG_EVENT(journal_set_aside), "to=\"%s\"", aside);
 	}
 	cop_recovery recovery = {
 		.state_dir = durable->config->state_dir,

@@ -45,7 +45,7 @@ static cop_err renew(cop_forgetting *f, cop_parked *parked, cop_model_slot *slot
 	cop_err err = cop_model_parked_renew(&f->durable->models, parked, slot);
 	if (err == COP_OK) {
 		cop_forget_report_again(&f->report, slot->stored);
-		cop_log_line(f->durable->log, COP_LOG_NOTICE, "model_relearned",
+		cop_log_line(f->durable->log, COP_LOG_EVENT(model_relearned),
 		        "model=%s from=%" PRIu64 " decisions=%" PRIu64 " parked=1", slot->stored, f->work.from,
 		        cop_model_get_counters(slot->model)->decisions);
 	}

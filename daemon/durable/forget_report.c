@@ -21,22 +21,22 @@ void cop_forget_report_again(cop_forget_report *report, const char *stored)
 
 void cop_forget_report_tell(const cop_forget_report *r, cop_log *log)
 {
-	cop_log_line(log, COP_LOG_NOTICE, "forgotten",
+	cop_log_line(log, COP_LOG_EVENT(forgotten),
 	        "order=%" PRIu64 " models=%zu records=%" PRIu64 " waiting=%" PRIu64 " contexts=%" PRIu64
 	        " segments=%" PRIu64 " checkpoints=%" PRIu64 " refits=%" PRIu64 " followers=%" PRIu64
 	        " relearned=%s seconds=%.3f",
 	        r->order, r->models, r->records, r->waiting, r->contexts, r->segments, r->checkpoints, r->refits,
 	        r->followers, r->relearned ? "yes" : r->why, r->seconds);
 	if (r->refits_serving > 0)
-		cop_log_line(log, COP_LOG_WARNING, "forget_serving",
+		cop_log_line(log, COP_LOG_EVENT(forget_serving),
 		        "models=%" PRIu64 " reason=\"served by trees that were fitted to records of theirs\"",
 		        r->refits_serving);
 	if (r->followers_left > 0)
-		cop_log_line(log, COP_LOG_WARNING, "forget_followers",
+		cop_log_line(log, COP_LOG_EVENT(forget_followers),
 		        "left=%" PRIu64 " reason=\"they did not come back; they begin anew when they do\"",
 		        r->followers_left);
 	if (r->parked > 0)
-		cop_log_line(log, COP_LOG_WARNING, "forget_parked",
+		cop_log_line(log, COP_LOG_EVENT(forget_parked),
 		        "models=%" PRIu64
 		        " reason=\"not served, and not learned again, so what they learned of theirs stays part of "
 		        "their sums\"",

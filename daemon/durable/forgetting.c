@@ -47,7 +47,7 @@ static void fail(cop_forgetting *f, const char *reason)
 	cop_forget_work_fini(&f->work);
 	f->failed++;
 	(void)snprintf(f->reason, sizeof f->reason, "%s", reason);
-	cop_log_line(f->durable->log, COP_LOG_ERROR, "forget_failed",
+	cop_log_line(f->durable->log, COP_LOG_EVENT(forget_failed),
 	        "order=%" PRIu64 " at=%s again_in=%.0f reason=\"%s\"", f->order.number, states[f->state], PAUSE,
 	        f->reason);
 	f->state = COP_FORGETTING_PAUSE;
@@ -163,7 +163,7 @@ static void begin(cop_forgetting *f, double now)
 	if (err == COP_OK && f->durable->journal != NULL)
 		err = cop_forget_work_scan(&f->work, next - 1);
 	f->state = f->durable->journal != NULL ? COP_FORGETTING_SCAN : COP_FORGETTING_REST;
-	cop_log_line(f->durable->log, COP_LOG_NOTICE, "forget_begun", "order=%" PRIu64, f->order.number);
+	cop_log_line(f->durable->log, COP_LOG_EVENT(forget_begun), "order=%" PRIu64, f->order.number);
 	if (err != COP_OK)
 		fail(f, cop_err_text(err));
 }
@@ -333,7 +333,7 @@ static cop_err exchange(cop_forgetting *f, cop_model_slot *was, cop_diag *why)
 	cop_model_slot_replace(slot, was);
 	f->hooks.moved(f->hooks.context, was, slot);
 	cop_forget_report_again(&f->report, slot->stored);
-	cop_log_line(f->durable->log, COP_LOG_NOTICE, "model_relearned",
+	cop_log_line(f->durable->log, COP_LOG_EVENT(model_relearned),
 	        "model=%s from=%" PRIu64 " decisions=%" PRIu64 " were=%" PRIu64, slot->name, f->work.from,
 	        cop_model_get_counters(slot->model)->decisions, cop_model_get_counters(was->model)->decisions);
 	return COP_OK;

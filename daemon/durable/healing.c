@@ -20,7 +20,7 @@ void cop_healing_broke(cop_durability *durable, const cop_diag *why)
 {
 	durable->broken_logged = true;
 	(void)snprintf(durable->broken_reason, sizeof durable->broken_reason, "%.159s", why->message);
-	cop_log_line(durable->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
+	cop_log_line(durable->log, COP_LOG_EVENT(journal_broken), "reason=\"%s\"", why->message);
 	durable->next_heal = cop_journaler_gone(durable->journal) ? 0.0 : cop_clock_monotonic() + HEAL_SECONDS;
 	durable->next_complaint = cop_clock_monotonic() + COMPLAINT_SECONDS;
 }
@@ -37,12 +37,12 @@ void cop_healing_commit(cop_durability *durable)
 	durable->next_heal = 0.0; /* nothing to wait for: it may be there again */
 }
 
-static void still_broken(cop_durability *durable, const char *event, const cop_diag *why)
+static void still_broken(cop_durability *durable, cop_log_event event, const cop_diag *why)
 {
 	double now = cop_clock_monotonic();
 	if (now < durable->next_complaint)
 		return;
-	cop_log_line(durable->log, COP_LOG_ERROR, event, "reason=\"%s\"", why->message);
+	cop_log_line(durable->log, event, "reason=\"%s\"", why->message);
 	durable->next_complaint = now + COMPLAINT_SECONDS;
 }
 
@@ -50,7 +50,7 @@ static void still_broken(cop_durability *durable, const char *event, const cop_d
 static cop_err begin_anew(cop_durability *durable, cop_err lost, cop_diag *why)
 {
 	if (lost == COP_EFORMAT) /* what a failed sync was to keep */
-		cop_log_line(durable->log, COP_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", why->message);
+		cop_log_line(durable->log, COP_LOG_EVENT(journal_unreadable), "reason=\"%s\"", why->message);
 	cop_err err = cop_durability_checkpoint(durable, why);
 	return err == COP_OK ? cop_journaler_begin_anew(durable->journal, why) : err;
 }
@@ -71,13 +71,13 @@ static void heal(cop_durability *durable)
 		err = COP_EIO;
 	}
 	if (err != COP_OK) {
-		still_broken(durable, "journal_still_broken", &why);
+		still_broken(durable, COP_LOG_EVENT(journal_still_broken), &why);
 		return;
 	}
 	cop_durability_record_apart(durable, cop_journaler_take_lost(durable->journal), NULL);
 	durable->broken_logged = false;
-	cop_log_line(durable->log, COP_LOG_NOTICE, "journal_healed", "sequence=%" PRIu64,
-	        cop_journaler_next(durable->journal));
+	cop_log_line(
+	        durable->log, COP_LOG_EVENT(journal_healed), "sequence=%" PRIu64, cop_journaler_next(durable->journal));
 }
 
 /* Without a journal only checkpoints are in the folder. */
@@ -87,11 +87,11 @@ static void renew_state(cop_durability *durable)
 	cop_err err = cop_state_lock_check(&durable->lock, &why);
 	if (err == COP_OK)
 		return;
-	cop_log_line(durable->log, COP_LOG_ERROR, "state_lost", "reason=\"%s\"", why.message);
+	cop_log_line(durable->log, COP_LOG_EVENT(state_lost), "reason=\"%s\"", why.message);
 	if (cop_state_lock_renew(&durable->lock, &why) == COP_OK)
 		durable->next_checkpoint = 0.0; /* now */
 	else
-		still_broken(durable, "state_still_lost", &why);
+		still_broken(durable, COP_LOG_EVENT(state_still_lost), &why);
 }
 
 /* Nothing is to be acknowledged on a file that is not there. */
@@ -116,7 +116,7 @@ static void look_at_clock(cop_durability *durable)
 {
 	double ahead = durable->clock.ahead;
 	if (cop_event_clock_look(&durable->clock, durable->time, 1e-6 * (double)durable->config->clock_tolerance))
-		cop_log_line(durable->log, COP_LOG_NOTICE, "clock_believed", "was_ahead=%.0f", ahead);
+		cop_log_line(durable->log, COP_LOG_EVENT(clock_believed), "was_ahead=%.0f", ahead);
 }
 
 void cop_healing_turn(cop_durability *durable, double now)

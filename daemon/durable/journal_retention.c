@@ -13,9 +13,9 @@
 #include "store/journal_keep.h"
 #include "store/journal_segment.h"
 
-static void report(const cop_journal_retention *retention, const char *event, const cop_diag *why)
+static void report(const cop_journal_retention *retention, cop_log_event event, const cop_diag *why)
 {
-	cop_log_line(retention->log, COP_LOG_WARNING, event, "reason=\"%s\"", why->message);
+	cop_log_line(retention->log, event, "reason=\"%s\"", why->message);
 }
 
 #define MANY 4 /* more than one part in so many of the bytes that are kept */
@@ -25,9 +25,9 @@ static size_t retain(const cop_journal_retention *retention, uint64_t keep_bytes
 	cop_diag why = { 0 };
 	size_t removed = 0;
 	if (cop_journal_keep_retain(retention->folder, keep_bytes, from, &removed, &why) != COP_OK)
-		report(retention, "journal_retain_failed", &why);
+		report(retention, COP_LOG_EVENT(journal_retain_failed), &why);
 	if (removed > 0)
-		cop_log_line(retention->log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
+		cop_log_line(retention->log, COP_LOG_EVENT(journal_retained), "removed=%zu", removed);
 	return removed;
 }
 
@@ -75,7 +75,7 @@ static void compress(const cop_journal_retention *retention, const cop_journal_f
 			continue;
 		cop_err err = cop_journal_keep_compress(retention->folder, files[i].base, &why);
 		if (err != COP_OK && err != COP_ENOTFOUND)
-			report(retention, "journal_compress_failed", &why);
+			report(retention, COP_LOG_EVENT(journal_compress_failed), &why);
 	}
 }
 

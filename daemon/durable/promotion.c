@@ -95,7 +95,7 @@ static cop_err simple(cop_model_slot *slot, cop_wire_promotion kind, cop_diag *d
 static void log_change(const cop_promotion *s, cop_wire_promotion kind, const cop_model_evidence *before)
 {
 	const cop_promotion_test_summary *e = &before->summary;
-	cop_log_line(s->durable->log, COP_LOG_NOTICE, "promotion",
+	cop_log_line(s->durable->log, COP_LOG_EVENT(promotion),
 	        "model=%s kind=%s number=%" PRIu64 " by=%s events=%" PRIu64 " gain=%.6g low=%.6g high=%.6g",
 	        s->slot->name, cop_wire_promotion_text(kind), s->slot->refit.controller.current, s->by, e->events,
 	        e->value[COP_PROMOTION_TEST_DR], e->low[COP_PROMOTION_TEST_DR], e->high[COP_PROMOTION_TEST_DR]);

@@ -208,7 +208,7 @@ static cop_err cut_tail(cop_recovery *recovery, cop_journal_tail *tail, cop_diag
 	if (full)
 		err = COP_OK;
 	if (err == COP_OK && tail->torn)
-		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_torn",
+		cop_log_line(recovery->log, COP_LOG_EVENT(journal_torn),
 		        "file=\"%s\" offset=%" PRIu64 " bytes=%" PRIu64 " cut=%d", tail->file, tail->offset,
 		        tail->bytes, !full);
 	return err;
@@ -229,7 +229,7 @@ static cop_err segment_missing(const cop_recovery *recovery, const cop_checkpoin
 	char name[COP_JOURNAL_NAME_ROOM];
 	cop_journal_name(mark->journal_base, false, name);
 	if (recovery->salvaged) {
-		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", name);
+		cop_log_line(recovery->log, COP_LOG_EVENT(journal_missing), "file=\"%s\"", name);
 		return COP_OK;
 	}
 	cop_diag_of(diag, recovery->folder,
@@ -252,9 +252,9 @@ static cop_err check_segments(
 	if (count > 0 && !has_segment(files, count, mark))
 		err = segment_missing(recovery, mark, diag);
 	else if (count == 0 && mark->journal_base > 0 && !recovery->aside)
-		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", recovery->folder);
+		cop_log_line(recovery->log, COP_LOG_EVENT(journal_missing), "file=\"%s\"", recovery->folder);
 	else if (count > 0 && tail->next_sequence < mark->journal_next)
-		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_short",
+		cop_log_line(recovery->log, COP_LOG_EVENT(journal_short),
 		        "file=\"%s\" next=%" PRIu64 " checkpoint_next=%" PRIu64, tail->file, tail->next_sequence,
 		        mark->journal_next);
 	cop_mem_free(files);
@@ -295,7 +295,7 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_model_table *set, const cop
 	err = apply_all(recovery, set, reader, diag);
 	cop_journal_reader_close(reader);
 	if (err == COP_OK)
-		cop_log_line(recovery->log, COP_LOG_NOTICE, "replayed",
+		cop_log_line(recovery->log, COP_LOG_EVENT(replayed),
 		        "records=%" PRIu64 " skipped=%" PRIu64 " seconds=%.3f", recovery->applied, recovery->skipped,
 		        cop_clock_monotonic() - started);
 	return err;

@@ -23,14 +23,14 @@ static void enter(cop_lease_run *run, cop_lease_run_stage stage)
 }
 
 /* Once, until something works again. */
-static void complain(cop_lease_run *run, const char *event, const cop_diag *why)
+static void complain(cop_lease_run *run, cop_log_event event, const cop_diag *why)
 {
 	char text[COP_LOG_LINE];
 	if (run->complained)
 		return;
 	run->complained = true;
 	cop_diag_text(why, text, sizeof text);
-	cop_log_line(run->log, COP_LOG_WARNING, event, "reason=\"%s\"", text);
+	cop_log_line(run->log, event, "reason=\"%s\"", text);
 }
 
 /* ---- what stands in etcd ---- */
@@ -75,13 +75,13 @@ static cop_err look(cop_lease_run *run, const cop_lease_daemon_state *mine, seen
 	*out = (seen){ .run = run, .mine = mine };
 	cop_err err = cop_lease_etcd_list(run->etcd, run->settings.prefix, take_pair, out, &why);
 	if (err != COP_OK) {
-		complain(run, "lease_etcd_away", &why);
+		complain(run, COP_LOG_EVENT(lease_etcd_away), &why);
 		return err;
 	}
 	run->complained = false;
 	if (strcmp(run->leader, out->leader.value) != 0) {
 		(void)snprintf(run->leader, sizeof run->leader, "%.*s", (int)sizeof run->leader - 1, out->leader.value);
-		cop_log_line(run->log, COP_LOG_NOTICE, "lease_leader", "name=\"%s\" epoch=%" PRIu64, run->leader,
+		cop_log_line(run->log, COP_LOG_EVENT(lease_leader), "name=\"%s\" epoch=%" PRIu64, run->leader,
 		        run->leader[0] == '\0' ? 0 : out->leader.created + run->settings.above);
 	}
 	return COP_OK;
@@ -118,16 +118,16 @@ static double begin(cop_lease_run *run, uint64_t created)
 	cop_err err = order(run, &why);
 	if (err == COP_OK) {
 		run->complained = false;
-		cop_log_line(run->log, COP_LOG_NOTICE, "lease_leading", "epoch=%" PRIu64, run->epoch);
+		cop_log_line(run->log, COP_LOG_EVENT(lease_leading), "epoch=%" PRIu64, run->epoch);
 		return 0.0;
 	}
 	run->complained = false;
 	if (err == COP_EINVAL) { /* not again at once */
-		complain(run, "lease_refused", &why);
+		complain(run, COP_LOG_EVENT(lease_refused), &why);
 		give_back(run);
 		return part(run, 1.0);
 	}
-	complain(run, "lease_daemon_away", &why);
+	complain(run, COP_LOG_EVENT(lease_daemon_away), &why);
 	enter(run, COP_LEASE_RUN_GIVING_BACK);
 	return 0.0;
 }
@@ -149,7 +149,7 @@ static cop_err stand(cop_lease_run *run, const cop_lease_daemon_state *mine)
 	if (err == COP_OK)
 		err = cop_lease_etcd_put(run->etcd, key, value, &run->lease, &why);
 	if (err != COP_OK) {
-		complain(run, "lease_etcd_away", &why);
+		complain(run, COP_LOG_EVENT(lease_etcd_away), &why);
 		run->lease = (cop_lease_etcd_lease){ 0 };
 	}
 	return err;
@@ -166,7 +166,7 @@ static double try_to_take(cop_lease_run *run)
 	if (err == COP_OK && taken)
 		return begin(run, revision);
 	if (err != COP_OK)
-		complain(run, "lease_etcd_away", &why);
+		complain(run, COP_LOG_EVENT(lease_etcd_away), &why);
 	return part(run, LOOK); /* whose it is, a look tells */
 }
 
@@ -176,7 +176,7 @@ static double stand_by(cop_lease_run *run)
 	cop_diag why = { 0 };
 	seen s;
 	if (cop_lease_daemon_look(run->daemon, &mine, &why) != COP_OK) {
-		complain(run, "lease_daemon_away", &why);
+		complain(run, COP_LOG_EVENT(lease_daemon_away), &why);
 		give_back(run);
 		return part(run, LOOK);
 	}
@@ -201,7 +201,7 @@ static double stand_by(cop_lease_run *run)
 		return part(run, LOOK);
 	}
 	if (s.better)
-		cop_log_line(run->log, COP_LOG_WARNING, "lease_not_the_best", "name=\"%s\"", s.best);
+		cop_log_line(run->log, COP_LOG_EVENT(lease_not_the_best), "name=\"%s\"", s.best);
 	if (stand(run, &mine) != COP_OK)
 		return part(run, LOOK);
 	return try_to_take(run);
@@ -213,7 +213,7 @@ static double lose(cop_lease_run *run, const cop_diag *why)
 {
 	char text[COP_LOG_LINE];
 	cop_diag_text(why, text, sizeof text);
-	cop_log_line(run->log, COP_LOG_ERROR, "lease_lost", "epoch=%" PRIu64 " reason=\"%s\"", run->epoch, text);
+	cop_log_line(run->log, COP_LOG_EVENT(lease_lost), "epoch=%" PRIu64 " reason=\"%s\"", run->epoch, text);
 	run->lease = (cop_lease_etcd_lease){ 0 };
 	run->complained = false;
 	enter(run, COP_LEASE_RUN_WATCHING);
@@ -241,7 +241,7 @@ static double lead(cop_lease_run *run)
 		bool over = cop_lease_etcd_now() >= run->lease.end;
 		if (err == COP_ENOTFOUND || over)
 			return lose(run, &why);
-		complain(run, "lease_etcd_away", &why);
+		complain(run, COP_LOG_EVENT(lease_etcd_away), &why);
 		return part(run, LOOK);
 	}
 	err = order(run, &why);
@@ -250,7 +250,7 @@ static double lead(cop_lease_run *run)
 		double due = run->renewed + part(run, RENEW) - cop_lease_etcd_now();
 		return due > 0.0 ? due : 0.0;
 	}
-	complain(run, err == COP_EINVAL ? "lease_refused" : "lease_daemon_away", &why);
+	complain(run, err == COP_EINVAL ? COP_LOG_EVENT(lease_refused) : COP_LOG_EVENT(lease_daemon_away), &why);
 	enter(run, COP_LEASE_RUN_GIVING_BACK);
 	return 0.0;
 }
@@ -264,7 +264,7 @@ static double wait_until_it_cannot_lead(cop_lease_run *run)
 	if (cop_lease_etcd_now() < run->told_until &&
 	        (cop_lease_daemon_look(run->daemon, &state, &why) != COP_OK || state.leads))
 		return part(run, LOOK);
-	cop_log_line(run->log, COP_LOG_NOTICE, "lease_given_back", "epoch=%" PRIu64, run->epoch);
+	cop_log_line(run->log, COP_LOG_EVENT(lease_given_back), "epoch=%" PRIu64, run->epoch);
 	give_back(run);
 	run->complained = false;
 	return part(run, LOOK);
@@ -291,7 +291,7 @@ static double hand_over(cop_lease_run *run)
 	if (handed == COP_OK)
 		run->told_until = 0.0; /* nothing leaves it any more */
 	else
-		complain(run, "lease_not_handed_over", &why);
+		complain(run, COP_LOG_EVENT(lease_not_handed_over), &why);
 	enter(run, COP_LEASE_RUN_GIVING_BACK);
 	return 0.0;
 }

@@ -58,7 +58,7 @@ cop_err cop_merge_open(cop_merge *m, cop_durability *durable, cop_sockets *socke
 		return COP_ENOMEM;
 	}
 	remember(m);
-	cop_log_line(durable->log, COP_LOG_NOTICE, "merge", "number=%u of=%u models=%zu peers=%zu every=%.3g",
+	cop_log_line(durable->log, COP_LOG_EVENT(merge), "number=%u of=%u models=%zu peers=%zu every=%.3g",
 	        config->partition_number, config->partition_of, config->partition_merge.count, peers_of(m),
 	        1e-6 * (double)config->partition_every);
 	if (config->partition_listen.count == 0)
@@ -100,9 +100,8 @@ static void hear_answer(cop_merge *m, size_t i, cop_sockets_message *message, do
 	if (cop_merge_message_read(zmq_msg_data(&message->frame[0]), zmq_msg_size(&message->frame[0]), &told, &fault) !=
 	        COP_OK) {
 		m->counts.unfit++;
-		cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
-		        "merge_refused", "peer=\"%s\" reason=\"%s\"", m->durable->config->partition_peers.items[i],
-		        fault.message);
+		cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(merge_refused),
+		        "peer=\"%s\" reason=\"%s\"", m->durable->config->partition_peers.items[i], fault.message);
 		return;
 	}
 	if (told.kind == COP_MERGE_SUMMARY && message->count == 2)
@@ -113,7 +112,7 @@ static void hear_answer(cop_merge *m, size_t i, cop_sockets_message *message, do
 		return;
 	m->counts.refused++;
 	cop_wire_text_clean(reason, sizeof reason, told.reason.text, told.reason.length);
-	cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "merge_unanswered",
+	cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(merge_unanswered),
 	        "peer=\"%s\" reason=\"%s\"", m->durable->config->partition_peers.items[i], reason);
 }
 
@@ -156,7 +155,7 @@ static void begin_life(cop_merge *m, cop_model_slot *slot)
 	cop_err err = cop_model_apply(slot->model, COP_WIRE_RECORD_MERGE, &made);
 	if (err == COP_OK)
 		(void)cop_journaler_put(m->durable->journal, COP_WIRE_RECORD_MERGE, &made);
-	cop_log_line(m->durable->log, COP_LOG_NOTICE, "merge_life", "model=\"%s\" life=%016" PRIx64, slot->name, life);
+	cop_log_line(m->durable->log, COP_LOG_EVENT(merge_life), "model=\"%s\" life=%016" PRIx64, slot->name, life);
 }
 
 static void begin_lives(cop_merge *m)
@@ -214,7 +213,7 @@ static void ask(cop_merge *m, size_t i, double now)
 	if (peer->waits) {
 		m->counts.unanswered++;
 		if (!peer->silent)
-			cop_log_line(m->durable->log, COP_LOG_WARNING, "merge_unanswered",
+			cop_log_line(m->durable->log, COP_LOG_EVENT(merge_unanswered),
 			        "peer=\"%s\" reason=\"no answer until the next ask\"", item);
 		peer->silent = true;
 		disconnect(peer);

@@ -14,7 +14,7 @@ static void complain(cop_merge *m, const cop_merge_message *told, const char *re
 {
 	char model[COP_CONFIG_NAME_MAX + 1];
 	cop_wire_text_clean(model, sizeof model, told->model.text, told->model.length);
-	cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "merge_refused",
+	cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(merge_refused),
 	        "model=\"%s\" part=%" PRIu64 " life=%016" PRIx64 " number=%" PRIu64 " reason=\"%s\"", model, told->part,
 	        told->life, told->number, reason);
 }
@@ -90,7 +90,7 @@ static void hear_own(cop_merge *m, const cop_merge_message *told)
 		complain(m, told, "its life is this instance's; was the state folder copied?");
 	else if (told->number >= cop_journaler_next(m->durable->journal) && !m->behind) {
 		m->behind = true;
-		cop_log_line(m->durable->log, COP_LOG_WARNING, "merge_behind",
+		cop_log_line(m->durable->log, COP_LOG_EVENT(merge_behind),
 		        "model=\"%.*s\" life=%016" PRIx64 " number=%" PRIu64 " next=%" PRIu64, (int)told->model.length,
 		        told->model.text, told->life, told->number, cop_journaler_next(m->durable->journal));
 	}

@@ -331,19 +331,19 @@ void cop_control_body_look(cop_model_slot *slot, cop_log *log)
 	int sign = is.suspicious ? 0 : is.low > 0.0 ? 1 : is.high < 0.0 ? -1 : 0;
 	double gain = scaled(slot, is.gain, true), low = scaled(slot, is.low, true), high = scaled(slot, is.high, true);
 	if (sign != slot->gain_told && sign > 0)
-		cop_log_line(log, COP_LOG_NOTICE, "gain_sure", "model=%s gain=%.6g low=%.6g high=%.6g", slot->name,
-		        gain, low, high);
+		cop_log_line(log, COP_LOG_EVENT(gain_sure), "model=%s gain=%.6g low=%.6g high=%.6g", slot->name, gain,
+		        low, high);
 	else if (sign != slot->gain_told && sign < 0)
-		cop_log_line(log, COP_LOG_WARNING, "gain_negative", "model=%s gain=%.6g low=%.6g high=%.6g", slot->name,
+		cop_log_line(log, COP_LOG_EVENT(gain_negative), "model=%s gain=%.6g low=%.6g high=%.6g", slot->name,
 		        gain, low, high);
 	slot->gain_told = sign;
 	if (is.suspicious && !slot->split_told)
-		cop_log_line(log, COP_LOG_WARNING, "split_suspicious",
+		cop_log_line(log, COP_LOG_EVENT(split_suspicious),
 		        "model=%s units=%" PRIu64 " held=%" PRIu64 " share=%.6g", slot->name, is.units, is.held,
 		        cop_model_control(slot->model)->terms.share);
 	slot->split_told = is.suspicious;
 	if (is.uneven && !slot->uneven_told)
-		cop_log_line(log, COP_LOG_WARNING, "told_unevenly", "model=%s policy=%.6g control=%.6g", slot->name,
+		cop_log_line(log, COP_LOG_EVENT(told_unevenly), "model=%s policy=%.6g control=%.6g", slot->name,
 		        is.group[0].told, is.group[1].told);
 	slot->uneven_told = is.uneven;
 }

@@ -378,7 +378,7 @@ cop_err cop_model_slot_start_from(cop_model_slot *slot, const cop_bytes *file, c
 	if (err != COP_OK)
 		cop_diag_of(diag, path, "model \"%s\": start_from: %s", slot->name, reason_of(&why, err));
 	else
-		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, slot->name, path,
+		cop_log_line(log, COP_LOG_EVENT(started_from), "model=%s file=\"%s\" rev=%" PRIu64, slot->name, path,
 		        cop_model_learner(slot->model)->rev);
 	return err;
 }
@@ -458,7 +458,8 @@ static void set_apprentice(cop_model_slot *slot, bool on, cop_log *log)
 		return;
 	slot->shape.apprentice = on;
 	cop_apprentice_body_text(slot->model, figures);
-	cop_log_line(log, COP_LOG_NOTICE, on ? "apprentice_on" : "apprentice_off", "model=%s %s", slot->name, figures);
+	cop_log_line(log, on ? COP_LOG_EVENT(apprentice_on) : COP_LOG_EVENT(apprentice_off), "model=%s %s", slot->name,
+	        figures);
 }
 
 void cop_model_slot_reconfigure(cop_model_slot *slot, const cop_config_model *next, cop_log *log)

@@ -185,7 +185,7 @@ static void note_end(cop_refits *r, cop_model_slot *slot, const cop_worker_line 
 	cop_refit_history_end(&s->history, end, s->last_time, s->last_seconds);
 	cop_promotion_look(slot, r->state_dir);
 	cop_refit_controller_end(&s->controller, !bad, end->learned, now);
-	cop_log_line(r->durable->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
+	cop_log_line(r->durable->log, bad ? COP_LOG_EVENT_WORSE(refit_ended) : COP_LOG_EVENT(refit_ended),
 	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", slot->name,
 	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->spent, end->text);
 }
@@ -247,7 +247,7 @@ static void begin(cop_refits *r, cop_model_slot *slot, cop_refit_due is, double 
 	}
 	slot->refit.controller.number = number; /* whatever becomes of it */
 	set_running(r, slot);
-	cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_started",
+	cop_log_line(r->durable->log, COP_LOG_EVENT(refit_started),
 	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, slot->name,
 	        reason_of(is, &slot->config->refit), number, (int)r->process.side.pid, fresh_of(slot), r->memory);
 }
@@ -326,7 +326,7 @@ static void decide(cop_refits *r, cop_model_slot *slot)
 	if (err == COP_OK && step != COP_REFIT_PROMOTE)
 		err = cop_promotion_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
 	if (err != COP_OK)
-		cop_log_line(r->durable->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", slot->name,
+		cop_log_line(r->durable->log, COP_LOG_EVENT(promotion_failed), "model=%s reason=\"%s\"", slot->name,
 		        diag.message);
 }
 
@@ -335,7 +335,7 @@ static void decide(cop_refits *r, cop_model_slot *slot)
 static void attend(cop_refits *r, double now)
 {
 	if (!r->running->config->refit.enabled) {
-		cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
+		cop_log_line(r->durable->log, COP_LOG_EVENT(refit_stopped), "model=%s", r->running->name);
 		abandon(r);
 	} else if (cop_refits_is_loading(r)) {
 		if (!r->durable->held && cop_challenger_load_is_ready(&r->load))
@@ -403,7 +403,7 @@ void cop_refits_announce(const cop_refits *r)
 		cop_config_refit_off off = slot->config->refit.off;
 		cop_promotion_look(slot, r->state_dir);
 		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
-			cop_log_line(r->durable->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", slot->name,
+			cop_log_line(r->durable->log, COP_LOG_EVENT(refits_off), "model=%s why=\"%s\"", slot->name,
 			        cop_config_refit_off_text(off));
 	}
 }

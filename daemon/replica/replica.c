@@ -14,7 +14,8 @@ cop_err cop_replica_settle(cop_durability *durable, cop_diag *diag)
 		return COP_OK;
 	cop_err err = cop_replica_copy_settle(durable->config->state_dir, &settled, diag);
 	if (settled.done)
-		cop_log_line(durable->log, settled.to[0] == '\0' ? COP_LOG_NOTICE : COP_LOG_WARNING, "replica_settled",
+		cop_log_line(durable->log,
+		        settled.to[0] == '\0' ? COP_LOG_EVENT(replica_settled) : COP_LOG_EVENT_WORSE(replica_settled),
 		        "moved_to=\"%s\" erased=%s reason=\"begins with the leader's checkpoint\"", settled.to,
 		        settled.erased ? "yes" : "no");
 	return err;
@@ -56,7 +57,7 @@ cop_err cop_replica_open(
 		cop_replica_follower_begin(&r->follower);
 	else
 		cop_replica_leader_begin(&r->leader, cop_journaler_epoch(durable->journal));
-	cop_log_line(durable->log, COP_LOG_NOTICE, "replica", "name=\"%s\" role=%s kernel=%s", r->name,
+	cop_log_line(durable->log, COP_LOG_EVENT(replica), "name=\"%s\" role=%s kernel=%s", r->name,
 	        r->follower.follows ? "follower" : "leader", kernel);
 	return COP_OK;
 }

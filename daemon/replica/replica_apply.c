@@ -22,15 +22,14 @@
 typedef enum verdict { TAKES, WAITS } verdict;
 
 void cop_replica_apply_set_state(
-        cop_replica_follower *f, cop_replica_state state, const char *event, const char *reason)
+        cop_replica_follower *f, cop_replica_state state, cop_log_event event, const char *reason)
 {
 	bool told = f->state == state && strcmp(f->reason, reason) == 0;
 	f->state = state;
 	if (reason != f->reason)
 		(void)snprintf(f->reason, sizeof f->reason, "%s", reason);
-	if (!told && event != NULL)
-		cop_log_line(f->durable->log, state == COP_REPLICA_STOPPED ? COP_LOG_ERROR : COP_LOG_WARNING, event,
-		        "record=%" PRIu64 " reason=\"%s\"", f->next, f->reason);
+	if (!told && event.name != NULL)
+		cop_log_line(f->durable->log, event, "record=%" PRIu64 " reason=\"%s\"", f->next, f->reason);
 }
 
 static void drop_first(cop_replica_follower *f)
@@ -62,7 +61,7 @@ static bool decode(const cop_journal_record *raw, cop_wire_record *record)
 static verdict want_checkpoint(cop_replica_follower *f, const char *reason)
 {
 	f->full = true;
-	cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_parted", reason);
+	cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_parted), reason);
 	f->next_try = 0.0;
 	return WAITS;
 }
@@ -87,7 +86,7 @@ static bool change_live(cop_replica_follower *f, const cop_wire_record *record)
 		return true;
 	if (f->hooks.change(f->hooks.context, live, true, why, sizeof why) == COP_OK)
 		return true;
-	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, "replica_models_differ", why);
+	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, COP_LOG_EVENT(replica_models_differ), why);
 	return false;
 }
 
@@ -111,7 +110,7 @@ static verdict check_config(cop_replica_follower *f, const cop_journal_record *r
 	        cop_replica_models_fit(config, record.models, record.models_length, why, sizeof why))
 		return TAKES;
 	(void)snprintf(reason, sizeof reason, "%s; expected this instance's configuration to be changed as well", why);
-	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, "replica_models_differ", reason);
+	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, COP_LOG_EVENT(replica_models_differ), reason);
 	return WAITS;
 }
 
@@ -150,13 +149,13 @@ static verdict check_promotion(cop_replica_follower *f, const cop_journal_record
 	}
 	(void)snprintf(
 	        reason, sizeof reason, "challenger %" PRIu64 " of model %s is not here yet", record.count, model);
-	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, NULL, reason);
+	cop_replica_apply_set_state(f, COP_REPLICA_WAITING, COP_LOG_NO_EVENT, reason);
 	return WAITS;
 }
 
 /* ---- records ---- */
 
-static verdict stop(cop_replica_follower *f, const char *event, const char *reason)
+static verdict stop(cop_replica_follower *f, cop_log_event event, const char *reason)
 {
 	cop_replica_apply_set_state(f, COP_REPLICA_STOPPED, event, reason);
 	return WAITS;
@@ -184,7 +183,7 @@ static verdict apply(cop_replica_follower *f, const cop_journal_record *raw)
 		cop_diag_text(&f->recovery.why, why, sizeof why);
 		(void)snprintf(
 		        reason, sizeof reason, "the record does not fit: %s", why[0] != '\0' ? why : cop_err_text(err));
-		return stop(f, "replica_unfit", reason);
+		return stop(f, COP_LOG_EVENT(replica_unfit), reason);
 	}
 	(void)cop_journaler_append(durable->journal, raw->body - COP_JOURNAL_FRAME_HEAD, length, 1);
 	durable->time = f->recovery.time > durable->time ? f->recovery.time : durable->time;
@@ -201,7 +200,8 @@ static verdict take_record(cop_replica_follower *f, const cop_journal_record *ra
 	if (raw->sequence < f->next)
 		return TAKES; /* it is there */
 	if (raw->sequence > f->next) {
-		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_gap", "records are missing before it");
+		cop_replica_apply_set_state(
+		        f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_gap), "records are missing before it");
 		return WAITS;
 	}
 	verdict v = raw->type == COP_WIRE_RECORD_CONFIG      ? check_config(f, raw)
@@ -221,7 +221,7 @@ static bool take_records(cop_replica_follower *f, cop_replica_item *item, size_t
 		if (cop_journal_segment_frame_parse(data + item->at, length - item->at, &raw, &need) != COP_OK ||
 		        raw.type == COP_JOURNAL_MARK) {
 			cop_replica_apply_set_state(
-			        f, COP_REPLICA_SEEKING, "replica_damaged", "what came is no record");
+			        f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_damaged), "what came is no record");
 			return false;
 		}
 		if (take_record(f, &raw) == WAITS)
@@ -252,7 +252,7 @@ static void compare(cop_replica_follower *f, const cop_replica_item *item)
 	f->counts->differed++;
 	(void)snprintf(reason, sizeof reason, "%s differs from the leader's behind record %" PRIu64, differs,
 	        item->read.sequence);
-	(void)stop(f, "replica_diverged", reason);
+	(void)stop(f, COP_LOG_EVENT(replica_diverged), reason);
 }
 
 bool cop_replica_apply_turn(cop_replica_follower *f, double now)
@@ -263,7 +263,7 @@ bool cop_replica_apply_turn(cop_replica_follower *f, double now)
 		return false;
 	f->next_look = now + LOOK_SECONDS;
 	if (f->state == COP_REPLICA_WAITING)
-		cop_replica_apply_set_state(f, COP_REPLICA_FOLLOWING, NULL, f->reason);
+		cop_replica_apply_set_state(f, COP_REPLICA_FOLLOWING, COP_LOG_NO_EVENT, f->reason);
 	while (f->first != NULL && f->state == COP_REPLICA_FOLLOWING && budget > 0) {
 		cop_replica_item *item = f->first;
 		uint64_t before = f->taken;

@@ -14,6 +14,6 @@ void cop_replica_apply_epoch(cop_replica_follower *follower, uint64_t sequence);
 void cop_replica_apply_drop(cop_replica_follower *follower);
 /* Another state, which the log is told. */
 void cop_replica_apply_set_state(
-        cop_replica_follower *follower, cop_replica_state state, const char *event, const char *reason);
+        cop_replica_follower *follower, cop_replica_state state, cop_log_event event, const char *reason);
 
 #endif

@@ -106,7 +106,7 @@ static void join(cop_replica_follower *f, double now)
 	f->taken = 0;
 	f->next_try = now + ANSWER_SECONDS;
 	if (cop_sockets_connect_link(f->sockets, ZMQ_DEALER, of->items[f->place], &f->socket, &why) != COP_OK) {
-		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_unreached", why.message);
+		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_unreached), why.message);
 		f->place++;
 		return;
 	}
@@ -170,7 +170,7 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	if (f->state != COP_REPLICA_SEEKING && f->state != COP_REPLICA_FOLLOWING)
 		return;
 	if (!serves(f, m, models, why, sizeof why)) {
-		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_models_differ", why);
+		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_models_differ), why);
 		seek(f, now, PAUSE_SECONDS);
 		return;
 	}
@@ -187,7 +187,7 @@ static void welcome(cop_replica_follower *f, const cop_replica_message *m, zmq_m
 	f->taken = 0;
 	f->state = m->next == 0 ? COP_REPLICA_FETCHING : COP_REPLICA_FOLLOWING;
 	const char *from = m->next == 0 ? "checkpoint" : "records";
-	cop_log_line(f->durable->log, COP_LOG_NOTICE, "replica_follows",
+	cop_log_line(f->durable->log, COP_LOG_EVENT(replica_follows),
 	        "leader=\"%s\" epoch=%" PRIu64 " next=%" PRIu64 " from=%s", f->leader, f->epoch, f->next, from);
 	if (f->state != COP_REPLICA_FETCHING)
 		return;
@@ -216,7 +216,8 @@ static void whole(cop_replica_follower *f)
 	cop_diag why = { 0 };
 	if (f->copy.model[0] != '\0') {
 		if (cop_replica_copy_place_challenger(&f->copy, &why) != COP_OK)
-			cop_replica_apply_set_state(f, COP_REPLICA_WAITING, "replica_copy_failed", why.message);
+			cop_replica_apply_set_state(
+			        f, COP_REPLICA_WAITING, COP_LOG_EVENT(replica_copy_failed), why.message);
 		f->copy.model[0] = '\0';
 		f->placed = f->next;
 		f->next_look = 0.0;
@@ -226,7 +227,7 @@ static void whole(cop_replica_follower *f)
 	        cop_replica_copy_keep_checkpoint(&f->copy, f->durable->forgot, &why) == COP_OK)
 		f->again = true;
 	else
-		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_copy_failed", why.message);
+		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_copy_failed), why.message);
 }
 
 static void take_part(cop_replica_follower *f, const cop_replica_message *m, zmq_msg_t *data, double now)
@@ -239,8 +240,8 @@ static void take_part(cop_replica_follower *f, const cop_replica_message *m, zmq
 		return; /* of what is no longer wanted */
 	if (m->size == 0 && model[0] != '\0') {
 		f->full = true; /* the leader does not have it either */
-		cop_replica_apply_set_state(
-		        f, COP_REPLICA_SEEKING, "replica_parted", "the leader has a challenger's file no longer");
+		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_parted),
+		        "the leader has a challenger's file no longer");
 		seek(f, now, 0.0);
 		return;
 	}
@@ -259,7 +260,7 @@ static void take_part(cop_replica_follower *f, const cop_replica_message *m, zmq
 	} else if (err == COP_EEND) {
 		whole(f);
 	} else {
-		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_copy_failed", why.message);
+		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_copy_failed), why.message);
 		seek(f, now, PAUSE_SECONDS);
 	}
 }
@@ -293,7 +294,8 @@ static void refused(cop_replica_follower *f, const cop_replica_message *m, doubl
 	bool again = strcmp(reason, "join first") == 0; /* it was started anew */
 	if (!again)
 		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING,
-		        m->leader.length == 0 && of->count == 1 ? "replica_refused" : NULL, reason);
+		        m->leader.length == 0 && of->count == 1 ? COP_LOG_EVENT(replica_refused) : COP_LOG_NO_EVENT,
+		        reason);
 	if (again)
 		f->place += of->count - 1;
 	seek(f, now, again ? 0.0 : TRY_SECONDS);
@@ -439,7 +441,8 @@ void cop_replica_follower_send(cop_replica_follower *f, double now)
 	if (!f->follows || f->socket == NULL || f->state == COP_REPLICA_SEEKING || f->state == COP_REPLICA_STOPPED)
 		return;
 	if (now - f->heard > LOST_SECONDS) {
-		cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, "replica_leader_lost", "the leader says nothing");
+		cop_replica_apply_set_state(
+		        f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_leader_lost), "the leader says nothing");
 		seek(f, now, 0.0);
 		return;
 	}

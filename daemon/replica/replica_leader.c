@@ -121,8 +121,8 @@ static void welcome(cop_replica_leader *l, cop_replica_peer *peer, uint64_t next
 	(void)cop_model_set_put(l->durable->config, NULL, &l->body);
 	(void)send_to(l, peer, &m, &l->body);
 	const char *from = next == 0 ? "checkpoint" : "records";
-	cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_joined",
-	        "name=\"%s\" next=%" PRIu64 " from=%s program=%s", peer->name, peer->joined_next, from, peer->program);
+	cop_log_line(l->durable->log, COP_LOG_EVENT(replica_joined), "name=\"%s\" next=%" PRIu64 " from=%s program=%s",
+	        peer->name, peer->joined_next, from, peer->program);
 }
 
 static void send_records(cop_replica_leader *l, cop_replica_peer *peer, uint64_t count, const cop_bytes *records)
@@ -152,7 +152,7 @@ static void send_state(cop_replica_leader *l, cop_replica_peer *peer)
 
 static void drop(cop_replica_leader *l, cop_replica_peer *peer, const char *reason)
 {
-	cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_lost", "name=\"%s\" reason=\"%s\"", peer->name, reason);
+	cop_log_line(l->durable->log, COP_LOG_EVENT(replica_lost), "name=\"%s\" reason=\"%s\"", peer->name, reason);
 	l->counts->lost++;
 	forget_peer(peer);
 }
@@ -161,8 +161,8 @@ static void placed(cop_replica_leader *l, cop_replica_peer *peer, cop_err err, u
 {
 	bool same = err == COP_OK && (peer->joined_next <= 1 || peer->alone || crc == peer->joined_crc);
 	if (err != COP_OK && err != COP_ENOTFOUND && err != COP_EEND)
-		cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_unread", "name=\"%s\" reason=\"%s\"",
-		        peer->name, peer->source.why.message);
+		cop_log_line(l->durable->log, COP_LOG_EVENT(replica_unread), "name=\"%s\" reason=\"%s\"", peer->name,
+		        peer->source.why.message);
 	welcome(l, peer, same && !peer->full ? peer->joined_next : 0);
 }
 
@@ -177,7 +177,7 @@ static void take_records(cop_replica_leader *l, cop_replica_peer *peer)
 	}
 	if (++peer->unread < LEAST_UNREAD && s->err != COP_ENOTFOUND)
 		return; /* the segment that is read is being written: another reader will see more */
-	cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_unread", "name=\"%s\" reason=\"%s\"", peer->name,
+	cop_log_line(l->durable->log, COP_LOG_EVENT(replica_unread), "name=\"%s\" reason=\"%s\"", peer->name,
 	        s->why.message[0] != '\0' ? s->why.message : cop_err_text(s->err));
 	peer->unread = 0;
 	welcome(l, peer, 0);
@@ -387,13 +387,13 @@ static void watch_held(cop_replica_leader *l, double now)
 	cop_journaler_set_held(l->durable->journal, held);
 	bool waits = cop_journaler_committed(l->durable->journal) + 1 < l->log.next;
 	if (!waits && l->short_since < 0.0)
-		cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_held", "sequence=%" PRIu64, held);
+		cop_log_line(l->durable->log, COP_LOG_EVENT(replica_held), "sequence=%" PRIu64, held);
 	if (!waits)
 		l->short_since = 0.0;
 	else if (l->short_since == 0.0)
 		l->short_since = now;
 	else if (l->short_since > 0.0 && now - l->short_since > SHORT_SECONDS) {
-		cop_log_line(l->durable->log, COP_LOG_WARNING, "replica_short",
+		cop_log_line(l->durable->log, COP_LOG_EVENT(replica_short),
 		        "followers=%" PRIu32 " held=%" PRIu64 " next=%" PRIu64
 		        " reason=\"answers wait for followers that have their records\"",
 		        config->replica_followers, held, l->log.next);

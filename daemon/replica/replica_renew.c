@@ -57,7 +57,7 @@ bool cop_replica_renew_turn(cop_replica_leader *l, double now, uint64_t *renewed
 			continue;
 		(void)snprintf(l->renewing, sizeof l->renewing, "%s", peer->name);
 		l->renew_end = now + PATIENCE;
-		cop_log_line(l->durable->log, COP_LOG_NOTICE, "replica_renewed", "name=\"%s\"", peer->name);
+		cop_log_line(l->durable->log, COP_LOG_EVENT(replica_renewed), "name=\"%s\"", peer->name);
 		if (peer->stage != COP_REPLICA_COPYING)
 			cop_replica_leader_turn_away(l, peer);
 		return false;

@@ -41,15 +41,15 @@ static void tell_outliers(const cop_serving *serving, cop_model_slot *slot)
 	uint64_t fresh = now.values - slot->outliers_logged.values;
 	const char *name = cop_model_slot_feature_name(slot, now.feature);
 	if (now.values > slot->outliers_logged.values && name == NULL)
-		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
+		cop_log_line(serving->durable->log, COP_LOG_EVENT(outliers),
 		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", slot->name, fresh, now.feature,
 		        (double)now.value);
 	else if (now.values > slot->outliers_logged.values)
-		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
+		cop_log_line(serving->durable->log, COP_LOG_EVENT(outliers),
 		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " name=\"%s\" value=%g", slot->name, fresh,
 		        now.feature, name, (double)now.value);
 	if (now.rescaled > slot->outliers_logged.rescaled)
-		cop_log_line(serving->durable->log, COP_LOG_NOTICE, "features_rescaled", "model=%s features=%" PRIu64,
+		cop_log_line(serving->durable->log, COP_LOG_EVENT(features_rescaled), "model=%s features=%" PRIu64,
 		        slot->name, now.rescaled - slot->outliers_logged.rescaled);
 	slot->outliers_logged = now;
 }
@@ -69,15 +69,15 @@ void cop_drop_report_look(cop_drop_report *t, cop_serving *serving, double now)
 	};
 	count_unheard(serving, &is);
 	if (is.busy > t->busy || is.internal > t->internal || is.not_durable > t->not_durable)
-		cop_log_line(serving->durable->log, COP_LOG_WARNING, "requests_refused",
+		cop_log_line(serving->durable->log, COP_LOG_EVENT(requests_refused),
 		        "busy=%" PRIu64 " internal=%" PRIu64 " not_durable=%" PRIu64, is.busy - t->busy,
 		        is.internal - t->internal, is.not_durable - t->not_durable);
 	if (is.replies > t->replies || is.actions > t->actions || is.lost > t->lost)
-		cop_log_line(serving->durable->log, COP_LOG_WARNING, "messages_dropped",
+		cop_log_line(serving->durable->log, COP_LOG_EVENT(messages_dropped),
 		        "replies=%" PRIu64 " actions=%" PRIu64 " lost=%" PRIu64, is.replies - t->replies,
 		        is.actions - t->actions, is.lost - t->lost);
 	if (is.unheard > t->unheard || is.decisions > t->decisions)
-		cop_log_line(serving->durable->log, COP_LOG_WARNING, "actions_unheard",
+		cop_log_line(serving->durable->log, COP_LOG_EVENT(actions_unheard),
 		        "dropped=%" PRIu64 " decisions=%" PRIu64, is.unheard - t->unheard, is.decisions - t->decisions);
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
 		tell_outliers(serving, serving->durable->models.items[i]);

@@ -113,7 +113,7 @@ static void tell_failure(cop_past_desk *desk, const cop_past_desk_item *item)
 {
 	char why[320];
 	cop_wire_text_clean(why, sizeof why, (const char *)item->answer.data, item->answer.length);
-	cop_log_limited(desk->log, &desk->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "past_failed",
+	cop_log_limited(desk->log, &desk->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(past_failed),
 	        "verb=%s model=%s reason=\"%s\"", item->verb, item->model, why);
 }
 

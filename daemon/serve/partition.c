@@ -27,7 +27,7 @@ cop_err cop_partition_check(
 	const bool refuse = config->partition_foreign == COP_FOREIGN_REFUSE;
 	p->foreign++;
 	p->refused += refuse;
-	cop_log_limited(p->log, &p->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "partition_foreign",
+	cop_log_limited(p->log, &p->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(partition_foreign),
 	        "model=\"%s\" part=%u number=%u of=%u refused=%d events=%" PRIu64, model, part,
 	        config->partition_number, config->partition_of, refuse, p->foreign);
 	if (!refuse)

@@ -458,8 +458,8 @@ static bool may_hear(cop_sockets *s, zmq_msg_t *frame, const char *topic, size_t
 		if (!covers(topic, length, asked.model) ||
 		        cop_permit_check(s->config->curve_access, frame, &asked, &client, &fault) == COP_OK)
 			continue;
-		cop_log_limited(s->log, &s->complaints, cop_clock_monotonic_us(), COP_LOG_WARNING,
-		        "subscription_refused", "name=%s reason=\"%s\"", name, fault.message);
+		cop_log_limited(s->log, &s->complaints, cop_clock_monotonic_us(), COP_LOG_EVENT(subscription_refused),
+		        "name=%s reason=\"%s\"", name, fault.message);
 		return false;
 	}
 	if (name != NULL)

@@ -16,8 +16,8 @@
 
 static void complain(cop_serving *serving, const char *stream, const char *model, const char *why)
 {
-	cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
-	        "stream_refused", "stream=%s model=\"%s\" reason=\"%s\"", stream, model, why);
+	cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(),
+	        COP_LOG_EVENT(stream_refused), "stream=%s model=\"%s\" reason=\"%s\"", stream, model, why);
 }
 
 /* The model that a topic `prefix<model>` names; NULL (counted) when message or model is not of ours. */
@@ -299,7 +299,7 @@ void cop_streams_stop(cop_serving *serving)
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
 		cop_model_slot *slot = serving->durable->models.items[i];
 		if (slot->unheard.contexts > 0)
-			cop_log_line(serving->durable->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu",
+			cop_log_line(serving->durable->log, COP_LOG_EVENT(contexts_left), "model=%s contexts=%zu",
 			        slot->name, slot->unheard.contexts);
 	}
 }

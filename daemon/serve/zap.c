@@ -127,10 +127,10 @@ static void handle(cop_zap *zap, void *socket)
 	int shown = (int)(length < ADDRESS ? length : ADDRESS);
 	const char *address = a.whole ? zmq_msg_data(&a.frame[3]) : "";
 	if (known)
-		cop_log_limited(zap->log, &zap->accepted, cop_clock_monotonic_us(), COP_LOG_INFO, "curve_accepted",
+		cop_log_limited(zap->log, &zap->accepted, cop_clock_monotonic_us(), COP_LOG_EVENT(curve_accepted),
 		        "name=%s address=%.*s", name, shown, address);
 	else
-		cop_log_limited(zap->log, &zap->refused, cop_clock_monotonic_us(), COP_LOG_WARNING, "curve_refused",
+		cop_log_limited(zap->log, &zap->refused, cop_clock_monotonic_us(), COP_LOG_EVENT(curve_refused),
 		        "address=%.*s key=\"%s\"", shown, address, key);
 	for (size_t i = 0; i < a.count; i++)
 		(void)zmq_msg_close(&a.frame[i]);

@@ -19,11 +19,12 @@ static void change(void *context, const uint32_t *partitions, size_t count, bool
 	for (size_t i = 0; i < count; i++) {
 		if (partitions[i] < group->count) {
 			cop_bridge_reader_own(&group->readers[partitions[i]], ours);
-			cop_log_line(group->log, COP_LOG_NOTICE, ours ? "partition_assigned" : "partition_revoked",
+			cop_log_line(group->log,
+			        ours ? COP_LOG_EVENT(partition_assigned) : COP_LOG_EVENT(partition_revoked),
 			        "stream=\"%s\" partition=%" PRIu32 " group=\"%s\"", group->broker.name, partitions[i],
 			        group->broker.group);
 		} else if (ours) {
-			cop_log_line(group->log, COP_LOG_ERROR, "partition_beyond",
+			cop_log_line(group->log, COP_LOG_EVENT(partition_beyond),
 			        "stream=\"%s\" partition=%" PRIu32 " group=\"%s\" expected_below=%zu",
 			        group->broker.name, partitions[i], group->broker.group, group->count);
 		}
@@ -34,9 +35,8 @@ static void complain(const cop_bridge_group *group, const cop_diag *diag)
 {
 	char why[300];
 	cop_diag_text(diag, why, sizeof why);
-	cop_log_line(group->log, COP_LOG_WARNING, "group_interrupted",
-	        "stream=\"%s\" group=\"%s\" wait=%.1f reason=\"%s\"", group->broker.name, group->broker.group,
-	        group->wait, why);
+	cop_log_line(group->log, COP_LOG_EVENT(group_interrupted), "stream=\"%s\" group=\"%s\" wait=%.1f reason=\"%s\"",
+	        group->broker.name, group->broker.group, group->wait, why);
 }
 
 static cop_err belong(cop_bridge_group *group, cop_diag *diag)

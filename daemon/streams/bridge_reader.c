@@ -82,7 +82,7 @@ static cop_err bury(session *s, cop_broker_item *item, const cop_wire_fault *why
 		return COP_OK;
 	item->dead = true;
 	atomic_fetch_add(&reader->counts.dead, 1);
-	cop_log_limited(reader->set.log, &reader->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "event_dead",
+	cop_log_limited(reader->set.log, &reader->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(event_dead),
 	        "stream=\"%s\" partition=%" PRIu32 " offset=%" PRIu64 " minor=%" PRIu64 " code=%s reason=\"%s\"",
 	        reader->set.broker.name, reader->set.broker.partition, item->offset, item->minor,
 	        cop_wire_code_text(why->code), why->message);
@@ -294,13 +294,13 @@ static cop_broker_start choose(session *s, bool known, cop_wire_position *at)
 static void tell(session *s, bool known, bool gap, const cop_wire_position *at)
 {
 	const cop_bridge_reader_settings *set = &s->reader->set;
-	cop_log_line(set->log, COP_LOG_NOTICE, "stream_reading",
+	cop_log_line(set->log, COP_LOG_EVENT(stream_reading),
 	        "stream=\"%s\" partition=%" PRIu32 " topic=\"%s\" known=%d offset=%" PRIu64 " minor=%" PRIu64,
 	        set->broker.name, set->broker.partition, set->broker.topic, known, at->offset, at->minor);
 	if (!gap)
 		return;
 	atomic_fetch_add(&s->reader->counts.gaps, 1);
-	cop_log_line(set->log, COP_LOG_ERROR, "stream_gap", "stream=\"%s\" partition=%" PRIu32 " offset=%" PRIu64,
+	cop_log_line(set->log, COP_LOG_EVENT(stream_gap), "stream=\"%s\" partition=%" PRIu32 " offset=%" PRIu64,
 	        set->broker.name, set->broker.partition, at->offset);
 }
 
@@ -343,7 +343,7 @@ static void complain(session *s, cop_err err)
 	const cop_bridge_reader_settings *set = &s->reader->set;
 	cop_diag_text(&s->diag, why, sizeof why);
 	atomic_fetch_add(&s->reader->counts.interrupted, 1);
-	cop_log_line(set->log, COP_LOG_WARNING, "stream_interrupted",
+	cop_log_line(set->log, COP_LOG_EVENT(stream_interrupted),
 	        "stream=\"%s\" partition=%" PRIu32 " wait=%.1f reason=\"%s\"", set->broker.name, set->broker.partition,
 	        s->wait, s->diag.message[0] != '\0' ? why : cop_err_text(err));
 }

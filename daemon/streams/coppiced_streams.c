@@ -116,7 +116,7 @@ static cop_err reload(const char *path, cop_bridge_config **config, cop_bridge_c
 	if (err != COP_OK) {
 		if (text != NULL)
 			text[strcspn(text, "\n")] = '\0';
-		cop_log_line(log, COP_LOG_ERROR, "reload_failed", "reason=\"%s\"",
+		cop_log_line(log, COP_LOG_EVENT(reload_failed), "reason=\"%s\"",
 		        text == NULL || text[0] == '\0' ? cop_err_text(err) : text);
 		free(text);
 		return COP_OK;
@@ -127,7 +127,7 @@ static cop_err reload(const char *path, cop_bridge_config **config, cop_bridge_c
 	*config = next;
 	err = cop_bridge_carrier_start(next, log, carrier);
 	if (err == COP_OK)
-		cop_log_line(log, COP_LOG_NOTICE, "reloaded", "streams=%zu partitions=%zu", next->count, next->readers);
+		cop_log_line(log, COP_LOG_EVENT(reloaded), "streams=%zu partitions=%zu", next->count, next->readers);
 	return err;
 }
 
@@ -154,7 +154,7 @@ static cop_err run(
 		if (number == SIGHUP)
 			err = reload(path, config, carrier);
 	}
-	cop_log_line(log, COP_LOG_NOTICE, "stopping", "signal=%d", number);
+	cop_log_line(log, COP_LOG_EVENT(stopping), "signal=%d", number);
 	cop_notify_stopping("stopping");
 	cop_http_set_phase(http, COP_HTTP_STOPPING);
 	return err;
@@ -174,7 +174,7 @@ static int carry(const char *path, cop_bridge_config **config, cop_log *log)
 	if (err == COP_OK)
 		err = run(path, config, &carrier, http, signals);
 	if (err != COP_OK)
-		cop_log_line(log, COP_LOG_ERROR, "failed", "reason=\"%s\"",
+		cop_log_line(log, COP_LOG_EVENT(failed), "reason=\"%s\"",
 		        diag.message[0] != '\0' ? diag.message : cop_err_text(err));
 	cop_bridge_carrier_stop(&carrier);
 	cop_http_close(http);
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	status = carry(o.config, &config, log);
-	cop_log_line(log, COP_LOG_NOTICE, "stopped", "status=%d", status);
+	cop_log_line(log, COP_LOG_EVENT(stopped), "status=%d", status);
 	(void)cop_log_close(log, LOG_DEADLINE_MS);
 	cop_bridge_config_free(config);
 	return status;

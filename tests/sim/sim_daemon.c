@@ -133,13 +133,12 @@ static void put_line(const char *event, const char *format, va_list list)
 	}
 }
 
-void cop_log_line(cop_log *log, cop_log_level level, const char *event, const char *format, ...)
+void cop_log_line(cop_log *log, cop_log_event event, const char *format, ...)
 {
 	va_list list;
 	(void)log;
-	(void)level;
 	va_start(list, format);
-	put_line(event, format, list);
+	put_line(event.name, format, list);
 	va_end(list);
 }
 
@@ -148,16 +147,14 @@ void cop_log_limiter_init(cop_log_limiter *limiter, double rate, double burst)
 	*limiter = (cop_log_limiter){ .rate = rate, .burst = burst, .tokens = burst };
 }
 
-void cop_log_limited(cop_log *log, cop_log_limiter *limiter, uint64_t now, cop_log_level level, const char *event,
-        const char *format, ...)
+void cop_log_limited(cop_log *log, cop_log_limiter *limiter, uint64_t now, cop_log_event event, const char *format, ...)
 {
 	va_list list;
 	(void)log;
 	(void)limiter;
 	(void)now;
-	(void)level;
 	va_start(list, format);
-	put_line(event, format, list);
+	put_line(event.name, format, list);
 	va_end(list);
 }
 

@@ -152,11 +152,11 @@ static void test_log_lines_arrive_in_order(void **state)
 	(void)state;
 	receiver *to = receiver_new(false);
 	cop_log *log = open_log(to, 0);
-	cop_log_line(log, COP_LOG_INFO, "start", "version=%s", "1");
-	cop_log_line(log, COP_LOG_DEBUG, "hidden", "x=1");
-	cop_log_line(log, COP_LOG_ERROR, "bare", "%s", "");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "start" }, "version=%s", "1");
+	cop_log_line(log, (cop_log_event){ COP_LOG_DEBUG, "hidden" }, "x=1");
+	cop_log_line(log, (cop_log_event){ COP_LOG_ERROR, "bare" }, "%s", "");
 	cop_log_set_level(log, COP_LOG_DEBUG);
-	cop_log_line(log, COP_LOG_DEBUG, "shown", "name=\"a\nb\"");
+	cop_log_line(log, (cop_log_event){ COP_LOG_DEBUG, "shown" }, "name=\"a\nb\"");
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	assert_int_equal(to->count, 3);
 	assert_string_equal(to->line[0], "event=start version=1");
@@ -174,9 +174,10 @@ static void test_log_quotes_in_values_become_apostrophes(void **state)
 	char text[2 * COP_LOG_LINE];
 	memset(text, '"', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
-	cop_log_line(log, COP_LOG_INFO, "a", "n=%d reason=\"%s\" more=\"%s\"", 7, "model \"v1\": x\" y=\"z", "");
-	cop_log_line(log, COP_LOG_INFO, "b", "bare=%s quoted=\"\"", "\"");
-	cop_log_line(log, COP_LOG_INFO, "c", "text=\"%s\" end=\"\"", text);
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "a" }, "n=%d reason=\"%s\" more=\"%s\"", 7,
+	        "model \"v1\": x\" y=\"z", "");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "b" }, "bare=%s quoted=\"\"", "\"");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "c" }, "text=\"%s\" end=\"\"", text);
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	assert_string_equal(to->line[0], "event=a n=7 reason=\"model 'v1': x' y='z\" more=\"\"");
 	assert_string_equal(to->line[1], "event=b bare=' quoted=\"\"");
@@ -193,8 +194,8 @@ static void test_log_long_line_is_cut(void **state)
 	char text[2 * COP_LOG_LINE];
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
-	cop_log_line(log, COP_LOG_INFO, "long", "text=%s", text);
-	cop_log_line(log, COP_LOG_INFO, text, "text=%s", text);
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "long" }, "text=%s", text);
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, text }, "text=%s", text);
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	assert_int_equal(strlen(to->line[0]), COP_LOG_LINE - 1);
 	assert_int_equal(strlen(to->line[1]), COP_LOG_LINE - 1);
@@ -207,10 +208,10 @@ static void test_log_stalled_receiver_drops_and_says_where(void **state)
 	(void)state;
 	receiver *to = receiver_new(true);
 	cop_log *log = open_log(to, 4);
-	cop_log_line(log, COP_LOG_INFO, "first", "n=0");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "first" }, "n=0");
 	receiver_wait_inside(to);
 	for (int i = 1; i <= 10; i++) /* 4 wait, 6 are lost */
-		cop_log_line(log, COP_LOG_INFO, "more", "n=%d", i);
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "more" }, "n=%d", i);
 	assert_int_equal(cop_log_dropped(log), 6);
 	receiver_release(to);
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
@@ -232,7 +233,7 @@ static void test_log_close_gives_up_on_a_stalled_receiver(void **state)
 	receiver *to = receiver_new(true);
 	size_t before = cop_test_lock_count();
 	cop_log *log = open_log(to, 4);
-	cop_log_line(log, COP_LOG_INFO, "first", "n=0");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "first" }, "n=0");
 	receiver_wait_inside(to);
 	assert_int_equal(cop_log_close(log, 20), COP_EFULL);
 	assert_true(cop_test_lock_count() > before);
@@ -244,7 +245,7 @@ static void test_log_close_gives_up_on_a_stalled_receiver(void **state)
 static void *write_many(void *context)
 {
 	for (int i = 0; i < 1000; i++)
-		cop_log_line(context, COP_LOG_INFO, "many", "n=%d", i);
+		cop_log_line(context, (cop_log_event){ COP_LOG_INFO, "many" }, "n=%d", i);
 	return NULL;
 }
 
@@ -272,12 +273,14 @@ static void test_log_limited_holds_back_and_counts(void **state)
 	cop_log_limiter limiter;
 	cop_log_limiter_init(&limiter, 1, 2);
 	for (int i = 0; i < 10; i++) /* the burst of 2, then 8 held back */
-		cop_log_limited(log, &limiter, 1000000, COP_LOG_WARNING, "bad", "n=%d", i);
+		cop_log_limited(log, &limiter, 1000000, (cop_log_event){ COP_LOG_WARNING, "bad" }, "n=%d", i);
 	assert_int_equal(limiter.suppressed, 8);
-	cop_log_limited(log, &limiter, 1500000, COP_LOG_WARNING, "bad", "n=10"); /* half a token */
-	cop_log_limited(log, &limiter, 2000000, COP_LOG_WARNING, "bad", "n=11");
-	cop_log_limited(log, &limiter, 1000, COP_LOG_WARNING, "bad", "n=12");    /* time that goes back gives none */
-	cop_log_limited(log, &limiter, 900000000, COP_LOG_DEBUG, "bad", "n=13"); /* not enabled: not counted */
+	cop_log_limited(log, &limiter, 1500000, (cop_log_event){ COP_LOG_WARNING, "bad" }, "n=10"); /* half a token */
+	cop_log_limited(log, &limiter, 2000000, (cop_log_event){ COP_LOG_WARNING, "bad" }, "n=11");
+	cop_log_limited(log, &limiter, 1000, (cop_log_event){ COP_LOG_WARNING, "bad" },
+	        "n=12"); /* time that goes back gives none */
+	cop_log_limited(log, &limiter, 900000000, (cop_log_event){ COP_LOG_DEBUG, "bad" },
+	        "n=13"); /* not enabled: not counted */
 	assert_int_equal(limiter.suppressed, 1);
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	assert_int_equal(to->count, 3);
@@ -292,7 +295,7 @@ static void test_log_controls_become_question_marks(void **state)
 	(void)state;
 	receiver *to = receiver_new(false);
 	cop_log *log = open_log(to, 0);
-	cop_log_line(log, COP_LOG_INFO, "a", "%s", "\x01\x08\x1f \x7e\x7f\x80\xff.");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "a" }, "%s", "\x01\x08\x1f \x7e\x7f\x80\xff.");
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	assert_string_equal(to->line[0], "event=a ??? \x7e?\x80\xff.");
 	receiver_free(to);
@@ -310,7 +313,7 @@ static void test_log_quote_at_the_cut_stands_or_falls(void **state)
 		size_t length = COP_LOG_LINE - 1 - BEFORE - 1 + over;
 		memset(text, 'x', length);
 		text[length] = '\0';
-		cop_log_line(log, COP_LOG_INFO, "a", "\"%s\"", text);
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "a" }, "\"%s\"", text);
 	}
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	for (size_t over = 0; over < 2; over++) {
@@ -327,12 +330,12 @@ static void test_log_without_a_ring_of_its_own_keeps_1024_lines(void **state)
 	(void)state;
 	receiver *to = receiver_new(true);
 	cop_log *log = open_log(to, 0);
-	cop_log_line(log, COP_LOG_INFO, "first", "n=0");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "first" }, "n=0");
 	receiver_wait_inside(to);
 	for (int i = 0; i < 1024; i++)
-		cop_log_line(log, COP_LOG_INFO, "more", "n=%d", i);
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "more" }, "n=%d", i);
 	assert_int_equal(cop_log_dropped(log), 0);
-	cop_log_line(log, COP_LOG_INFO, "more", "%s", "");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "more" }, "%s", "");
 	assert_int_equal(cop_log_dropped(log), 1);
 	receiver_release(to);
 	assert_int_equal(cop_log_close(log, 30000), COP_OK);
@@ -359,13 +362,13 @@ static void test_log_gap_is_told_before_the_line_that_follows(void **state)
 		to->held = true;
 		to->inside = false;
 		(void)pthread_mutex_unlock(&to->lock);
-		cop_log_line(log, COP_LOG_INFO, "first", "%s", "");
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "first" }, "%s", "");
 		receiver_wait_inside(to);
 		for (int i = 1; i <= 5; i++) /* 3 wait, 2 are lost */
-			cop_log_line(log, COP_LOG_INFO, "more", "n=%d", i);
+			cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "more" }, "n=%d", i);
 		receiver_release(to);
 		receiver_wait_count(to, round * 6 + 3); /* there is room again */
-		cop_log_line(log, COP_LOG_INFO, "next", "%s", "");
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "next" }, "%s", "");
 		receiver_wait_count(to, round * 6 + 6);
 	}
 	assert_int_equal(cop_log_dropped(log), 4);
@@ -386,7 +389,7 @@ static void test_log_close_within_any_deadline_waits_for_the_thread(void **state
 	for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
 		receiver *to = receiver_new(false);
 		cop_log *log = open_log(to, 0);
-		cop_log_line(log, COP_LOG_INFO, "x", "%s", "");
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "x" }, "%s", "");
 		uint64_t before = cop_clock_monotonic_ns();
 		assert_int_equal(cop_log_close(log, deadlines[i]), COP_OK);
 		uint64_t behind = cop_clock_monotonic_ns();
@@ -408,16 +411,16 @@ static void test_log_limiter_gives_rate_tokens_a_second(void **state)
 	cop_log_limiter limiter;
 	cop_log_limiter_init(&limiter, 4, 3);
 	for (int i = 0; i < 4; i++)
-		cop_log_limited(log, &limiter, 0, COP_LOG_INFO, "burst", "%s", "");
+		cop_log_limited(log, &limiter, 0, (cop_log_event){ COP_LOG_INFO, "burst" }, "%s", "");
 	assert_int_equal(limiter.suppressed, 1);
-	cop_log_limited(log, &limiter, 249999, COP_LOG_INFO, "early", "%s", "");
-	cop_log_limited(log, &limiter, 250001, COP_LOG_INFO, "one", "%s", "");
-	cop_log_limited(log, &limiter, 250001, COP_LOG_INFO, "none", "%s", "");
-	cop_log_limited(log, &limiter, 750002, COP_LOG_INFO, "two", "%s", "");
-	cop_log_limited(log, &limiter, 750002, COP_LOG_INFO, "two", "%s", "");
-	cop_log_limited(log, &limiter, 750002, COP_LOG_INFO, "none", "%s", "");
+	cop_log_limited(log, &limiter, 249999, (cop_log_event){ COP_LOG_INFO, "early" }, "%s", "");
+	cop_log_limited(log, &limiter, 250001, (cop_log_event){ COP_LOG_INFO, "one" }, "%s", "");
+	cop_log_limited(log, &limiter, 250001, (cop_log_event){ COP_LOG_INFO, "none" }, "%s", "");
+	cop_log_limited(log, &limiter, 750002, (cop_log_event){ COP_LOG_INFO, "two" }, "%s", "");
+	cop_log_limited(log, &limiter, 750002, (cop_log_event){ COP_LOG_INFO, "two" }, "%s", "");
+	cop_log_limited(log, &limiter, 750002, (cop_log_event){ COP_LOG_INFO, "none" }, "%s", "");
 	for (int i = 0; i < 5; i++) /* however long the silence: no more than the burst */
-		cop_log_limited(log, &limiter, 99000000, COP_LOG_INFO, "burst", "n=%d", i);
+		cop_log_limited(log, &limiter, 99000000, (cop_log_event){ COP_LOG_INFO, "burst" }, "n=%d", i);
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	static const char *const expected[] = { "event=burst ", "event=burst ", "event=burst ",
 		"event=one suppressed=2 ", "event=two suppressed=1 ", "event=two ", "event=burst suppressed=1 n=0",
@@ -440,7 +443,7 @@ static void foreground_text(const char *ident, char *text, size_t size)
 	cop_log *log;
 	cop_err err = cop_log_open(&settings, &log);
 	for (int level = COP_LOG_ERROR; level <= COP_LOG_DEBUG; level++)
-		cop_log_line(log, (cop_log_level)level, "start", "a=%d", level);
+		cop_log_line(log, (cop_log_event){ (cop_log_level)level, "start" }, "a=%d", level);
 	cop_err closed = cop_log_close(log, 30000);
 	assert_true(dup2(kept, STDERR_FILENO) >= 0);
 	assert_int_equal(err, COP_OK);
@@ -502,8 +505,8 @@ static void test_log_foreground_broken_standard_error_is_let_be(void **state)
 	standard_error.broken = true;
 	standard_error.calls = 0;
 	cop_err err = cop_log_open(&settings, &log);
-	cop_log_line(log, COP_LOG_INFO, "a", "%s", "");
-	cop_log_line(log, COP_LOG_INFO, "b", "%s", "");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "a" }, "%s", "");
+	cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "b" }, "%s", "");
 	cop_err closed = cop_log_close(log, 30000);
 	standard_error.broken = false;
 	assert_int_equal(err, COP_OK);
@@ -548,7 +551,7 @@ static void test_log_syslog_gets_facility_and_priority(void **state)
 		memset(&syslog_calls, 0, sizeof syslog_calls);
 		assert_int_equal(cop_log_open(&settings, &log), COP_OK);
 		for (int level = COP_LOG_ERROR; level <= COP_LOG_DEBUG; level++)
-			cop_log_line(log, (cop_log_level)level, "x", "n=%d", level);
+			cop_log_line(log, (cop_log_event){ (cop_log_level)level, "x" }, "n=%d", level);
 		assert_int_equal(cop_log_close(log, 30000), COP_OK);
 		assert_int_equal(syslog_calls.count, 5);
 		for (size_t j = 0; j < 5; j++)
@@ -563,7 +566,7 @@ static void test_log_syslog_gets_facility_and_priority(void **state)
 static void test_log_null_swallows_everything(void **state)
 {
 	(void)state;
-	cop_log_line(NULL, COP_LOG_ERROR, "x", "y=%d", 1);
+	cop_log_line(NULL, (cop_log_event){ COP_LOG_ERROR, "x" }, "y=%d", 1);
 	cop_log_set_level(NULL, COP_LOG_DEBUG);
 	assert_int_equal(cop_log_dropped(NULL), 0);
 	assert_int_equal(cop_log_close(NULL, 0), COP_OK);
@@ -598,7 +601,7 @@ static void test_log_line_allocates_nothing(void **state)
 	cop_log *log = open_log(to, 0);
 	cop_test_alloc_fail(0, 0);
 	for (int i = 0; i < 100; i++)
-		cop_log_line(log, COP_LOG_INFO, "x", "n=%d", i);
+		cop_log_line(log, (cop_log_event){ COP_LOG_INFO, "x" }, "n=%d", i);
 	assert_int_equal(cop_test_alloc_count(), 0);
 	assert_int_equal(cop_log_close(log, 10000), COP_OK);
 	receiver_free(to);

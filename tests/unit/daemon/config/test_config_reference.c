@@ -1,27 +1,10 @@
-/* docs/reference/options.md is what the tables say. COPPICE_OPTIONS=renew writes it anew. */
+/* docs/reference/options.md is what the tables say. */
 #include "support.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/config/config_rules.h"
-
-#define PAGE COP_TEST_DATA "/../../docs/reference/options.md"
-
-static const char head[] =
-        "# Options of a model\n\n"
-        "Every option of a section `model` of [coppice.conf(5)](coppice.conf.5.scd), in short. This page is written "
-        "from the\n"
-        "program's own table (`lib/online/model_options.c`) by the test `test_config_reference`, when "
-        "`COPPICE_OPTIONS=renew`\nis in its environment.\n"
-        "Options with a name for the command line are those of `coppice simulate`, `replay` and `bakeoff`; options "
-        "marked\n"
-        "\"daemon\" are not in texts for [the library](library.md). A running daemon applies an option marked \"live\" "
-        "when it\n"
-        "reads its configuration again.\n\n"
-        "| option | models of learner | value | default | command line | notes | meaning |\n"
-        "|---|---|---|---|---|---|---|\n";
+#include "support_page.h"
 
 static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
 
@@ -86,37 +69,18 @@ static void put_row(size_t i, cop_bytes *out)
 	put(out, " |\n");
 }
 
-static void read_page(cop_bytes *out)
-{
-	FILE *file = fopen(PAGE, "re");
-	for (int c; file != NULL && (c = getc(file)) != EOF;)
-		cop_bytes_put_u8(out, (uint8_t)c);
-	if (file != NULL)
-		(void)fclose(file);
-}
-
 static void test_config_reference_is_what_the_tables_say(void **state)
 {
+	static const char *const titles[] = { "option", "models of learner", "value", "default", "command line",
+		"notes", "meaning" };
 	(void)state;
-	cop_bytes expected, found;
-	cop_bytes_init(&expected);
-	cop_bytes_init(&found);
-	put(&expected, head);
+	cop_bytes table;
+	cop_bytes_init(&table);
+	cop_test_page_head(&table, titles, 7);
 	for (size_t i = 0; cop_model_options[i].name != NULL; i++)
-		put_row(i, &expected);
-	const char *renew = getenv("COPPICE_OPTIONS");
-	if (renew != NULL && strcmp(renew, "renew") == 0) {
-		FILE *file = fopen(PAGE, "we");
-		assert_non_null(file);
-		assert_int_equal(fwrite(expected.data, 1, expected.length, file), expected.length);
-		assert_int_equal(fclose(file), 0);
-	}
-	read_page(&found);
-	cop_bytes_put_u8(&expected, 0);
-	cop_bytes_put_u8(&found, 0);
-	assert_string_equal((const char *)found.data, (const char *)expected.data);
-	cop_bytes_fini(&expected);
-	cop_bytes_fini(&found);
+		put_row(i, &table);
+	cop_test_page_check("options.md", "# Options of a model", &table);
+	cop_bytes_fini(&table);
 }
 
 int main(void)
