@@ -20,17 +20,11 @@ void cop_counters_put_status(const cop_counter *table, const void *of, cop_bytes
 			cop_wire_put_key_unsigned(out, row->key, cop_counters_value(row, of));
 }
 
-void cop_counters_put_family(const cop_counter *row, cop_bytes *out)
-{
-	cop_exposition_family(out, row->metric, row->help);
-}
-
 void cop_counters_put_metrics(const cop_counter *table, const void *of, cop_bytes *out)
 {
 	for (const cop_counter *row = table; !cop_counters_is_end(row); row++) {
 		if (row->metric == NULL)
 			continue;
-		cop_counters_put_family(row, out);
-		cop_exposition_whole(out, row->metric, "", cop_counters_value(row, of));
+		cop_exposition_lone_whole(out, row->metric, cop_counters_value(row, of));
 	}
 }

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,28 +11,17 @@
 
 static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
 
-static void put_family(cop_bytes *out, const char *name, const char *help, const char *type)
+void cop_exposition_family(cop_bytes *out, const cop_metric *metric)
 {
 	put(out, "# HELP ");
-	put(out, name);
+	put(out, metric->name);
 	put(out, " ");
-	put(out, help);
+	put(out, metric->help);
 	put(out, "\n# TYPE ");
-	put(out, name);
-	put(out, type);
-}
-
-void cop_exposition_family(cop_bytes *out, const char *name, const char *help)
-{
-	static const char ending[] = "_total";
-	size_t length = strlen(name), most = sizeof ending - 1;
-	bool total = length > most && strcmp(name + length - most, ending) == 0;
-	put_family(out, name, help, total ? " counter\n" : " gauge\n");
-}
-
-void cop_exposition_histogram(cop_bytes *out, const char *name, const char *help)
-{
-	put_family(out, name, help, " histogram\n");
+	put(out, metric->name);
+	put(out, " ");
+	put(out, cop_metric_type_text(metric->type));
+	put(out, "\n");
 }
 
 void cop_exposition_escape(const char *text, char *out)
@@ -55,9 +43,11 @@ void cop_exposition_escape(const char *text, char *out)
 	*out = '\0';
 }
 
-static void put_sample(cop_bytes *out, const char *name, const char *labels, const char *value)
+static void put_sample(
+        cop_bytes *out, const cop_metric *metric, const char *ending, const char *labels, const char *value)
 {
-	put(out, name);
+	put(out, metric->name);
+	put(out, ending);
 	if (labels[0] != '\0') {
 		put(out, "{");
 		put(out, labels);
@@ -68,31 +58,43 @@ static void put_sample(cop_bytes *out, const char *name, const char *labels, con
 	put(out, "\n");
 }
 
-void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value)
+void cop_exposition_part_whole(
+        cop_bytes *out, const cop_metric *metric, const char *ending, const char *labels, uint64_t value)
 {
 	char text[24];
 	(void)snprintf(text, sizeof text, "%" PRIu64, value);
-	put_sample(out, name, labels, text);
+	put_sample(out, metric, ending, labels, text);
 }
 
-void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value)
+void cop_exposition_part_number(
+        cop_bytes *out, const cop_metric *metric, const char *ending, const char *labels, double value)
 {
 	char text[40];
 	if (isnan(value)) /* libc may write a sign before it */
 		(void)snprintf(text, sizeof text, "NaN");
 	else
 		(void)snprintf(text, sizeof text, "%.15g", value);
-	put_sample(out, name, labels, text);
+	put_sample(out, metric, ending, labels, text);
 }
 
-void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value)
+void cop_exposition_whole(cop_bytes *out, const cop_metric *metric, const char *labels, uint64_t value)
 {
-	cop_exposition_family(out, name, help);
-	cop_exposition_whole(out, name, "", value);
+	cop_exposition_part_whole(out, metric, "", labels, value);
 }
 
-void cop_exposition_lone_number(cop_bytes *out, const char *name, const char *help, double value)
+void cop_exposition_number(cop_bytes *out, const cop_metric *metric, const char *labels, double value)
 {
-	cop_exposition_family(out, name, help);
-	cop_exposition_number(out, name, "", value);
+	cop_exposition_part_number(out, metric, "", labels, value);
+}
+
+void cop_exposition_lone_whole(cop_bytes *out, const cop_metric *metric, uint64_t value)
+{
+	cop_exposition_family(out, metric);
+	cop_exposition_whole(out, metric, "", value);
+}
+
+void cop_exposition_lone_number(cop_bytes *out, const cop_metric *metric, double value)
+{
+	cop_exposition_family(out, metric);
+	cop_exposition_number(out, metric, "", value);
 }

@@ -9,17 +9,21 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "daemon/common/metric.h"
 
 #define COP_EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-/* `# HELP` and `# TYPE` of a family: a counter if its name ends in _total, else a gauge. */
-void cop_exposition_family(cop_bytes *out, const char *name, const char *help);
-/* The same of a histogram. */
-void cop_exposition_histogram(cop_bytes *out, const char *name, const char *help);
+/* `# HELP` and `# TYPE` of a family. */
+void cop_exposition_family(cop_bytes *out, const cop_metric *metric);
 
 /* One sample. labels: `key="value",...` without the braces, "" for none. */
-void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value);
-void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value);
+void cop_exposition_whole(cop_bytes *out, const cop_metric *metric, const char *labels, uint64_t value);
+void cop_exposition_number(cop_bytes *out, const cop_metric *metric, const char *labels, double value);
+/* One of a histogram: the family's name is followed by `ending`. */
+void cop_exposition_part_whole(
+        cop_bytes *out, const cop_metric *metric, const char *ending, const char *labels, uint64_t value);
+void cop_exposition_part_number(
+        cop_bytes *out, const cop_metric *metric, const char *ending, const char *labels, double value);
 
 #define COP_EXPOSITION_ESCAPED 5u /* bytes that a byte of text takes at most */
 
@@ -28,7 +32,7 @@ void cop_exposition_number(cop_bytes *out, const char *name, const char *labels,
 void cop_exposition_escape(const char *text, char *out);
 
 /* A family of one sample without labels. */
-void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value);
-void cop_exposition_lone_number(cop_bytes *out, const char *name, const char *help, double value);
+void cop_exposition_lone_whole(cop_bytes *out, const cop_metric *metric, uint64_t value);
+void cop_exposition_lone_number(cop_bytes *out, const cop_metric *metric, double value);
 
 #endif

@@ -61,21 +61,18 @@ double cop_histogram_quantile(const cop_histogram *histogram, double share)
 	return 1e-9 * (low + ((double)bounds[i] - low) * below / (double)histogram->bucket[i]);
 }
 
-void cop_histogram_put(const cop_histogram *histogram, const char *name, const char *help, cop_bytes *out)
+void cop_histogram_put(const cop_histogram *histogram, const cop_metric *metric, cop_bytes *out)
 {
-	char full[96], label[32];
+	char label[32];
 	uint64_t count = 0;
-	cop_exposition_histogram(out, name, help);
-	(void)snprintf(full, sizeof full, "%s_bucket", name);
+	cop_exposition_family(out, metric);
 	for (unsigned i = 0; i < COP_HISTOGRAM_BOUNDS; i++) {
 		count += histogram->bucket[i];
 		(void)snprintf(label, sizeof label, "le=\"%g\"", 1e-9 * (double)bounds[i]);
-		cop_exposition_whole(out, full, label, count);
+		cop_exposition_part_whole(out, metric, "_bucket", label, count);
 	}
 	count += histogram->bucket[COP_HISTOGRAM_BOUNDS];
-	cop_exposition_whole(out, full, "le=\"+Inf\"", count);
-	(void)snprintf(full, sizeof full, "%s_sum", name);
-	cop_exposition_number(out, full, "", 1e-9 * (double)histogram->sum);
-	(void)snprintf(full, sizeof full, "%s_count", name);
-	cop_exposition_whole(out, full, "", count);
+	cop_exposition_part_whole(out, metric, "_bucket", "le=\"+Inf\"", count);
+	cop_exposition_part_number(out, metric, "_sum", "", 1e-9 * (double)histogram->sum);
+	cop_exposition_part_whole(out, metric, "_count", "", count);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
+#include "daemon/common/metric.h"
 
 #define COP_HISTOGRAM_BOUNDS 22
 
@@ -24,7 +25,7 @@ uint64_t cop_histogram_count(const cop_histogram *histogram);
 /* Seconds below which a share of the observations is, as far as buckets tell: linear within one; of what took longer
  * than the last bound, that bound. NaN: there are none. */
 double cop_histogram_quantile(const cop_histogram *histogram, double share);
-/* Appends the family `name` (in seconds): cumulative buckets, sum and count. */
-void cop_histogram_put(const cop_histogram *histogram, const char *name, const char *help, cop_bytes *out);
+/* Appends the family (in seconds): cumulative buckets, sum and count. */
+void cop_histogram_put(const cop_histogram *histogram, const cop_metric *metric, cop_bytes *out);
 
 #endif

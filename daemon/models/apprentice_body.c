@@ -13,36 +13,26 @@
 #include "wire/wire_put.h"
 
 const cop_counter cop_apprentice_body_counters[] = {
-	{ "observed", "coppice_apprentice_observed_total", "Decisions of the existing system.",
-	        offsetof(cop_apprentice_summary, observed) },
-	{ "agreed", "coppice_apprentice_agreed_total", "Of them, those that took the model's best arm.",
-	        offsetof(cop_apprentice_summary, agreed) },
-	{ "losses", "coppice_apprentice_losses_total", "Of them, those whose loss was weighed.",
-	        offsetof(cop_apprentice_summary, losses) },
+	{ "observed", COP_METRIC(coppice_apprentice_observed_total), offsetof(cop_apprentice_summary, observed) },
+	{ "agreed", COP_METRIC(coppice_apprentice_agreed_total), offsetof(cop_apprentice_summary, agreed) },
+	{ "losses", COP_METRIC(coppice_apprentice_losses_total), offsetof(cop_apprentice_summary, losses) },
 	COP_COUNTERS_END,
 };
 
 typedef struct shown {
-	const char *key, *metric, *help;
+	const char *key;
+	const cop_metric *metric;
 	size_t offset; /* in a summary */
 } shown;
 
 /* Figures that may be unknown, in the order in which they are shown. */
 static const shown figures[] = {
-	{ "agreement", NULL, NULL, offsetof(cop_apprentice_summary, agreement) },
-	{ "own_p", "coppice_apprentice_own_probability",
-	        "Mean probability with which the model would have played what was observed.",
-	        offsetof(cop_apprentice_summary, own_p) },
-	{ "support", "coppice_apprentice_support",
-	        "Mean weight of the evidence, 1 where all that the model would play is sometimes observed.",
-	        offsetof(cop_apprentice_summary, support) },
-	{ "gain", "coppice_apprentice_gain",
-	        "By how much the model's mean loss would have been lower, as a share of loss_range.",
-	        offsetof(cop_apprentice_summary, gain) },
-	{ "low", "coppice_apprentice_gain_low", "Lower end of the gain's 95 % interval.",
-	        offsetof(cop_apprentice_summary, low) },
-	{ "high", "coppice_apprentice_gain_high", "Upper end of the gain's 95 % interval.",
-	        offsetof(cop_apprentice_summary, high) },
+	{ "agreement", NULL, offsetof(cop_apprentice_summary, agreement) },
+	{ "own_p", COP_METRIC(coppice_apprentice_own_probability), offsetof(cop_apprentice_summary, own_p) },
+	{ "support", COP_METRIC(coppice_apprentice_support), offsetof(cop_apprentice_summary, support) },
+	{ "gain", COP_METRIC(coppice_apprentice_gain), offsetof(cop_apprentice_summary, gain) },
+	{ "low", COP_METRIC(coppice_apprentice_gain_low), offsetof(cop_apprentice_summary, low) },
+	{ "high", COP_METRIC(coppice_apprentice_gain_high), offsetof(cop_apprentice_summary, high) },
 };
 #define FIGURES (sizeof figures / sizeof *figures)
 
@@ -103,7 +93,7 @@ static const char *label(const cop_model_slot *slot, char out[COP_CONFIG_NAME_MA
 static void put_figure(const cop_model_table *models, size_t which, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
-	cop_exposition_family(out, figures[which].metric, figures[which].help);
+	cop_exposition_family(out, figures[which].metric);
 	for (size_t i = 0; i < models->count; i++) {
 		cop_apprentice_summary is;
 		cop_model_get_apprentice(models->items[i]->model, &is);
@@ -114,13 +104,12 @@ static void put_figure(const cop_model_table *models, size_t which, cop_bytes *o
 void cop_apprentice_body_metrics(const cop_model_table *models, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
-	cop_exposition_family(
-	        out, "coppice_apprentice", "1 while the model learns from an existing system and does not decide.");
+	cop_exposition_family(out, COP_METRIC(coppice_apprentice));
 	for (size_t i = 0; i < models->count; i++)
-		cop_exposition_whole(
-		        out, "coppice_apprentice", label(models->items[i], labels), models->items[i]->shape.apprentice);
+		cop_exposition_whole(out, COP_METRIC(coppice_apprentice), label(models->items[i], labels),
+		        models->items[i]->shape.apprentice);
 	for (const cop_counter *row = cop_apprentice_body_counters; !cop_counters_is_end(row); row++) {
-		cop_counters_put_family(row, out);
+		cop_exposition_family(out, row->metric);
 		for (size_t i = 0; i < models->count; i++) {
 			const cop_model_slot *slot = models->items[i];
 			cop_apprentice_summary is;

@@ -14,26 +14,22 @@
 static const char *const groups[] = { "policy", "control" };
 
 typedef struct shown {
-	const char *key, *metric, *help;
+	const char *key;
+	const cop_metric *metric;
 	size_t offset;
 } shown;
 
 /* Of a group. */
 static const shown losses[] = {
-	{ "mean_loss", "coppice_holdout_mean_loss", "Mean loss of the policy's decisions, and of the control group's.",
-	        offsetof(cop_control_figures, loss) },
-	{ "low", "coppice_holdout_mean_loss_low", "Lower bound of that mean, at all times at once.",
-	        offsetof(cop_control_figures, low) },
-	{ "high", "coppice_holdout_mean_loss_high", "Upper bound of that mean.", offsetof(cop_control_figures, high) },
+	{ "mean_loss", COP_METRIC(coppice_holdout_mean_loss), offsetof(cop_control_figures, loss) },
+	{ "low", COP_METRIC(coppice_holdout_mean_loss_low), offsetof(cop_control_figures, low) },
+	{ "high", COP_METRIC(coppice_holdout_mean_loss_high), offsetof(cop_control_figures, high) },
 };
 
 static const shown gains[] = {
-	{ "gain", "coppice_holdout_gain", "By how much the policy's mean loss is below the control group's.",
-	        offsetof(cop_control_summary, gain) },
-	{ "low", "coppice_holdout_gain_low", "Lower end of the gain's 95 % interval, good at all times at once.",
-	        offsetof(cop_control_summary, low) },
-	{ "high", "coppice_holdout_gain_high", "Upper end of the gain's 95 % interval.",
-	        offsetof(cop_control_summary, high) },
+	{ "gain", COP_METRIC(coppice_holdout_gain), offsetof(cop_control_summary, gain) },
+	{ "low", COP_METRIC(coppice_holdout_gain_low), offsetof(cop_control_summary, low) },
+	{ "high", COP_METRIC(coppice_holdout_gain_high), offsetof(cop_control_summary, high) },
 };
 #define ROWS(table) (sizeof(table) / sizeof *(table))
 
@@ -214,33 +210,26 @@ static void put_odds(
 }
 
 static const shown counts[] = {
-	{ NULL, "coppice_holdout_decisions", "Decisions since the control group is as it is, by who made them.",
-	        offsetof(cop_control_figures, decisions) },
-	{ NULL, "coppice_holdout_losses", "Of them, those whose loss came.", offsetof(cop_control_figures, losses) },
+	{ NULL, COP_METRIC(coppice_holdout_decisions), offsetof(cop_control_figures, decisions) },
+	{ NULL, COP_METRIC(coppice_holdout_losses), offsetof(cop_control_figures, losses) },
 };
 static const shown wholes[] = {
-	{ NULL, "coppice_holdout_kept_decisions",
-	        "Decisions of the baseline's, since the policy's allowance was used up.",
-	        offsetof(cop_control_summary, kept) },
-	{ NULL, "coppice_holdout_units", "Units that were counted, each once.", offsetof(cop_control_summary, units) },
-	{ NULL, "coppice_holdout_units_held", "Of them, those of the control group.",
-	        offsetof(cop_control_summary, held) },
+	{ NULL, COP_METRIC(coppice_holdout_kept_decisions), offsetof(cop_control_summary, kept) },
+	{ NULL, COP_METRIC(coppice_holdout_units), offsetof(cop_control_summary, units) },
+	{ NULL, COP_METRIC(coppice_holdout_units_held), offsetof(cop_control_summary, held) },
 };
 static const shown shares[] = {
-	{ NULL, "coppice_holdout_told_share", "Share of the ended decisions whose loss came, by who made them.",
-	        offsetof(cop_control_figures, told) },
+	{ NULL, COP_METRIC(coppice_holdout_told_share), offsetof(cop_control_figures, told) },
 };
 static const shown odds[] = {
-	{ NULL, "coppice_holdout_split_odds",
-	        "Odds against units being split as promised; 1,000 and more is suspicious.",
-	        offsetof(cop_control_summary, odds) },
+	{ NULL, COP_METRIC(coppice_holdout_split_odds), offsetof(cop_control_summary, odds) },
 };
 
 static void put_families(
         const cop_model_table *models, const shown *rows, size_t count, put_sample *put, cop_bytes *out)
 {
 	for (size_t k = 0; k < count; k++) {
-		cop_exposition_family(out, rows[k].metric, rows[k].help);
+		cop_exposition_family(out, rows[k].metric);
 		for (size_t i = 0; i < 2 * models->count; i++) {
 			const cop_model_slot *slot = models->items[i / 2];
 			cop_control_summary is;
@@ -253,15 +242,10 @@ static void put_families(
 }
 
 static const shown constants[] = {
-	{ NULL, "coppice_constant_gain", "By how much the policy's mean loss is below that of the arm alone.",
-	        offsetof(cop_constant_gain, gain) },
-	{ NULL, "coppice_constant_gain_low", "Lower end of that gain's 95 % interval, good at all times at once.",
-	        offsetof(cop_constant_gain, low) },
-	{ NULL, "coppice_constant_gain_high", "Upper end of that gain's 95 % interval.",
-	        offsetof(cop_constant_gain, high) },
-	{ NULL, "coppice_constant_effective_sample_size",
-	        "How many losses of the arm the weighted ones that are known are worth.",
-	        offsetof(cop_constant_gain, effective) },
+	{ NULL, COP_METRIC(coppice_constant_gain), offsetof(cop_constant_gain, gain) },
+	{ NULL, COP_METRIC(coppice_constant_gain_low), offsetof(cop_constant_gain, low) },
+	{ NULL, COP_METRIC(coppice_constant_gain_high), offsetof(cop_constant_gain, high) },
+	{ NULL, COP_METRIC(coppice_constant_effective_sample_size), offsetof(cop_constant_gain, effective) },
 };
 
 static size_t shown_arms(const cop_model_slot *slot) { return slot->config->apprentice ? 0 : count_arms(slot); }
@@ -289,7 +273,7 @@ static void put_constant(
         const cop_model_table *models, const cop_constant_gain *gains_of_arms, const shown *row, cop_bytes *out)
 {
 	char labels[COP_ARM_LABEL_ROOM];
-	cop_exposition_family(out, row->metric, row->help);
+	cop_exposition_family(out, row->metric);
 	for (size_t m = 0; m < models->count; m++)
 		for (size_t k = 0; k < shown_arms(models->items[m]); k++, gains_of_arms++) {
 			cop_arm_label(models->items[m], k, labels);

@@ -84,24 +84,20 @@ void cop_losses_body_status(const cop_model_slot *slot, cop_bytes *out)
 /* ---- metrics ---- */
 
 typedef struct family {
-	const char *metric, *help;
+	const cop_metric *metric;
 	size_t offset; /* of a double */
 } family;
 
 static const family means[] = {
-	{ "coppice_named_mean_loss", "Mean of a named loss, over all decisions, the policy's, or the control group's.",
-	        offsetof(cop_unit_mean_figures, mean) },
-	{ "coppice_named_mean_loss_low", "Lower bound of that mean, at all times at once.",
-	        offsetof(cop_unit_mean_figures, low) },
-	{ "coppice_named_mean_loss_high", "Upper bound of that mean.", offsetof(cop_unit_mean_figures, high) },
+	{ COP_METRIC(coppice_named_mean_loss), offsetof(cop_unit_mean_figures, mean) },
+	{ COP_METRIC(coppice_named_mean_loss_low), offsetof(cop_unit_mean_figures, low) },
+	{ COP_METRIC(coppice_named_mean_loss_high), offsetof(cop_unit_mean_figures, high) },
 };
 
 static const family gains[] = {
-	{ "coppice_named_gain", "By how much the policy is better than the control group in a named loss.",
-	        offsetof(cop_named_summary, gain) },
-	{ "coppice_named_gain_low", "Lower end of that gain's 95 % interval, good at all times at once.",
-	        offsetof(cop_named_summary, low) },
-	{ "coppice_named_gain_high", "Upper end of that gain's 95 % interval.", offsetof(cop_named_summary, high) },
+	{ COP_METRIC(coppice_named_gain), offsetof(cop_named_summary, gain) },
+	{ COP_METRIC(coppice_named_gain_low), offsetof(cop_named_summary, low) },
+	{ COP_METRIC(coppice_named_gain_high), offsetof(cop_named_summary, high) },
 };
 #define ROWS(table) (sizeof(table) / sizeof *(table))
 #define LABELS      (COP_CONFIG_NAME_MAX + COP_NAMED_LOSSES_NAME + 48)
@@ -119,7 +115,7 @@ static void label(const cop_model_slot *slot, const cop_named_summary *is, const
 }
 
 /* row NULL: how many losses. */
-static void put_groups(const cop_model_slot *slot, const char *metric, const family *row, cop_bytes *out)
+static void put_groups(const cop_model_slot *slot, const cop_metric *metric, const family *row, cop_bytes *out)
 {
 	char labels[LABELS];
 	unsigned shown = compares(slot) ? GROUPS : POLICY;
@@ -147,17 +143,17 @@ static void put_gains(const cop_model_slot *slot, const family *row, cop_bytes *
 
 void cop_losses_body_metrics(const cop_model_table *models, cop_bytes *out)
 {
-	static const char count[] = "coppice_named_losses";
-	cop_exposition_family(out, count, "Losses that came by a name, since the model began.");
+	const cop_metric *count = COP_METRIC(coppice_named_losses);
+	cop_exposition_family(out, count);
 	for (size_t m = 0; m < models->count; m++)
 		put_groups(models->items[m], count, NULL, out);
 	for (size_t i = 0; i < ROWS(means); i++) {
-		cop_exposition_family(out, means[i].metric, means[i].help);
+		cop_exposition_family(out, means[i].metric);
 		for (size_t m = 0; m < models->count; m++)
 			put_groups(models->items[m], means[i].metric, &means[i], out);
 	}
 	for (size_t i = 0; i < ROWS(gains); i++) {
-		cop_exposition_family(out, gains[i].metric, gains[i].help);
+		cop_exposition_family(out, gains[i].metric);
 		for (size_t m = 0; m < models->count; m++)
 			put_gains(models->items[m], &gains[i], out);
 	}

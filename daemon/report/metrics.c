@@ -30,21 +30,22 @@ static const char *model_label(const cop_model_slot *slot, char *out)
 }
 
 /* Since serving began. */
-static void put_counter(const cop_model_slot *slot, const cop_model_counter *row, cop_bytes *out)
+static void put_counter(
+        const cop_model_slot *slot, const cop_model_counter *row, const cop_metric *metric, cop_bytes *out)
 {
 	const cop_model_counters *now = cop_model_get_counters(slot->model);
 	const cop_model_counters *before = &slot->before;
 	char labels[LABELS];
 	(void)model_label(slot, labels);
 	if (row->kind == COP_MODEL_COUNTER_SUM)
-		cop_exposition_number(out, row->metric, labels,
-		        cop_model_counters_sum(now, row) - cop_model_counters_sum(before, row));
+		cop_exposition_number(
+		        out, metric, labels, cop_model_counters_sum(now, row) - cop_model_counters_sum(before, row));
 	if (row->kind == COP_MODEL_COUNTER_WHOLE)
-		cop_exposition_whole(out, row->metric, labels,
+		cop_exposition_whole(out, metric, labels,
 		        cop_model_counters_whole(now, row, 0) - cop_model_counters_whole(before, row, 0));
 	for (size_t i = 0; i < row->count; i++) {
 		(void)snprintf(labels, sizeof labels, "model=\"%s\",%s=\"%s\"", slot->name, row->label, row->words[i]);
-		cop_exposition_whole(out, row->metric, labels,
+		cop_exposition_whole(out, metric, labels,
 		        cop_model_counters_whole(now, row, i) - cop_model_counters_whole(before, row, i));
 	}
 }
@@ -55,15 +56,16 @@ static void put_model_counters(const cop_model_table *models, cop_bytes *out)
 		const cop_model_counter *row = &cop_model_counters_table[r];
 		if (row->metric == NULL)
 			continue;
-		cop_exposition_family(out, row->metric, row->help);
+		const cop_metric *metric = cop_metric_find(row->metric);
+		cop_exposition_family(out, metric);
 		for (size_t i = 0; i < models->count; i++)
-			put_counter(models->items[i], row, out);
+			put_counter(models->items[i], row, metric, out);
 	}
 }
 
 /* A family with a sample of each model; of_word: one for each word of a label. */
 typedef struct model_family {
-	const char *name, *help;
+	const cop_metric *metric;
 	double (*of)(const cop_model_slot *slot);
 	double (*of_word)(const cop_model_slot *slot, unsigned word);
 	const char *label;
@@ -91,42 +93,36 @@ static double waiting_bytes_of(const cop_model_slot *slot) { return (double)slot
 static double revision_of(const cop_model_slot *slot) { return (double)cop_model_learner(slot->model)->rev; }
 
 static const model_family model_families[] = {
-	{ "coppice_outliers_total", "Values of features too far out to enter the running statistics as they were.",
-	        .of = outliers_of },
-	{ "coppice_stream_unheard_total",
-	        "Contexts dropped undecided because the actions had no subscriber, by what they exceeded.",
-	        .of_word = dropped_of, .label = "reason", .text = dropped_text, .end = COP_UNHEARD_REASONS },
-	{ "coppice_unheard_decisions_total",
-	        "Decisions whose action no subscriber was given; they get no default loss.", .of = unheard_of },
-	{ "coppice_model_limited_total",
-	        "Messages of events beyond the model's rate: refused, or dropped from the stream.", .of = limited_of },
-	{ "coppice_unknown_names_total",
-	        "Features that came by names which the model does not have, and were left out.",
-	        .of = unknown_names_of },
-	{ "coppice_pending_decisions", "Decisions waiting for feedback.", .of = pending_of },
-	{ "coppice_stream_waiting_contexts", "Contexts waiting until the actions have a subscriber.",
-	        .of = waiting_of },
-	{ "coppice_stream_waiting_bytes", "Memory that they take.", .of = waiting_bytes_of },
-	{ "coppice_revision", "Updates since the model began.", .of = revision_of },
+	{ COP_METRIC(coppice_outliers_total), .of = outliers_of },
+	{ COP_METRIC(coppice_stream_unheard_total), .of_word = dropped_of, .label = "reason", .text = dropped_text,
+	        .end = COP_UNHEARD_REASONS },
+	{ COP_METRIC(coppice_unheard_decisions_total), .of = unheard_of },
+	{ COP_METRIC(coppice_model_limited_total), .of = limited_of },
+	{ COP_METRIC(coppice_unknown_names_total), .of = unknown_names_of },
+	{ COP_METRIC(coppice_pending_decisions), .of = pending_of },
+	{ COP_METRIC(coppice_stream_waiting_contexts), .of = waiting_of },
+	{ COP_METRIC(coppice_stream_waiting_bytes), .of = waiting_bytes_of },
+	{ COP_METRIC(coppice_revision), .of = revision_of },
 };
 
 /* Arms by their names, where they have some. */
-static void put_slot_arms(const char *name, const cop_model_slot *slot, const uint64_t *counts, cop_bytes *out)
+static void put_slot_arms(const cop_metric *metric, const cop_model_slot *slot, const uint64_t *counts, cop_bytes *out)
 {
 	char labels[COP_ARM_LABEL_ROOM];
 	for (size_t i = 0; i < slot->counted_arms; i++) {
 		cop_arm_label(slot, i, labels);
-		cop_exposition_whole(out, name, labels, counts[i]);
+		cop_exposition_whole(out, metric, labels, counts[i]);
 	}
 }
 
 static void put_arms(const cop_model_table *models, cop_bytes *out)
 {
-	static const char name[] = "coppice_arm_decisions_total", baseline[] = "coppice_arm_baseline_decisions_total";
-	cop_exposition_family(out, name, "New decisions but the baseline's, by arm; of models with 256 arms at most.");
+	const cop_metric *all = COP_METRIC(coppice_arm_decisions_total);
+	const cop_metric *baseline = COP_METRIC(coppice_arm_baseline_decisions_total);
+	cop_exposition_family(out, all);
 	for (size_t m = 0; m < models->count; m++)
-		put_slot_arms(name, models->items[m], models->items[m]->arm_decisions, out);
-	cop_exposition_family(out, baseline, "New decisions that the baseline made beside the policy, by arm.");
+		put_slot_arms(all, models->items[m], models->items[m]->arm_decisions, out);
+	cop_exposition_family(out, baseline);
 	for (size_t m = 0; m < models->count; m++)
 		if (cop_model_control(models->items[m]->model)->terms.share > 0.0)
 			put_slot_arms(baseline, models->items[m], models->items[m]->arm_baseline, out);
@@ -189,35 +185,34 @@ static double high_of(const cop_model_slot *slot)
 
 /* Counters begin with the process, evidence is of the model's state. */
 static const model_family refit_families[] = {
-	{ "coppice_refits_enabled", "1 where the model has refits.", .of = enabled_of },
-	{ "coppice_refits_total", "Refits that ended, by their outcome.", .of_word = ended_of, .label = "outcome",
-	        .text = ended_text, .end = COP_WORKER_OUTCOMES },
-	{ "coppice_refit_processor_seconds_total", "Processor time of refits that ended.", .of = spent_of },
-	{ "coppice_promotions_total", "What became of challengers, by its kind.", .of_word = promotions_of,
-	        .label = "kind", .text = promotions_text, COP_WIRE_PROMOTION_NONE + 1, COP_WIRE_PROMOTIONS },
-	{ "coppice_shadow_learners", "1 while a second learner runs in the shadow.", .of = shadow_of },
-	{ "coppice_challenger_serving", "1 while a promoted challenger serves.", .of = serving_of },
-	{ "coppice_frozen", "1 while the model does not learn.", .of = frozen_of },
-	{ "coppice_shadow_events", "Losses weighed for the learner in the shadow against the serving one.",
-	        .of = events_of },
-	{ "coppice_shadow_verdict", "On the learner in the shadow: 1 better, -1 worse, 0 open.", .of = verdict_of },
-	{ "coppice_shadow_gain", "By how much its mean loss is lower, of a loss_range of 1.", .of = gain_of },
-	{ "coppice_shadow_gain_low", "Lower end of the interval for coppice_shadow_gain.", .of = low_of },
-	{ "coppice_shadow_gain_high", "Upper end of the interval for coppice_shadow_gain.", .of = high_of },
+	{ COP_METRIC(coppice_refits_enabled), .of = enabled_of },
+	{ COP_METRIC(coppice_refits_total), .of_word = ended_of, .label = "outcome", .text = ended_text,
+	        .end = COP_WORKER_OUTCOMES },
+	{ COP_METRIC(coppice_refit_processor_seconds_total), .of = spent_of },
+	{ COP_METRIC(coppice_promotions_total), .of_word = promotions_of, .label = "kind", .text = promotions_text,
+	        COP_WIRE_PROMOTION_NONE + 1, COP_WIRE_PROMOTIONS },
+	{ COP_METRIC(coppice_shadow_learners), .of = shadow_of },
+	{ COP_METRIC(coppice_challenger_serving), .of = serving_of },
+	{ COP_METRIC(coppice_frozen), .of = frozen_of },
+	{ COP_METRIC(coppice_shadow_events), .of = events_of },
+	{ COP_METRIC(coppice_shadow_verdict), .of = verdict_of },
+	{ COP_METRIC(coppice_shadow_gain), .of = gain_of },
+	{ COP_METRIC(coppice_shadow_gain_low), .of = low_of },
+	{ COP_METRIC(coppice_shadow_gain_high), .of = high_of },
 };
 
 static void put_family(const model_family *family, const cop_model_table *models, cop_bytes *out)
 {
 	char labels[LABELS];
-	cop_exposition_family(out, family->name, family->help);
+	cop_exposition_family(out, family->metric);
 	for (size_t i = 0; i < models->count; i++) {
 		const cop_model_slot *slot = models->items[i];
 		if (family->of != NULL)
-			cop_exposition_number(out, family->name, model_label(slot, labels), family->of(slot));
+			cop_exposition_number(out, family->metric, model_label(slot, labels), family->of(slot));
 		for (unsigned word = family->first; word < family->end; word++) {
 			(void)snprintf(labels, sizeof labels, "model=\"%s\",%s=\"%s\"", slot->name, family->label,
 			        family->text(word));
-			cop_exposition_number(out, family->name, labels, family->of_word(slot, word));
+			cop_exposition_number(out, family->metric, labels, family->of_word(slot, word));
 		}
 	}
 }
@@ -234,7 +229,7 @@ static void put_model_streams(const cop_model_table *models, cop_bytes *out)
 {
 	char labels[LABELS];
 	for (const cop_counter *row = cop_counter_tables_stream; !cop_counters_is_end(row); row++) {
-		cop_counters_put_family(row, out);
+		cop_exposition_family(out, row->metric);
 		for (size_t i = 0; i < 2 * models->count; i++) {
 			const cop_model_slot *slot = models->items[i / 2];
 			bool contexts = i % 2 == 0;
@@ -250,13 +245,12 @@ static void put_traffic(const cop_serving *serving, cop_bytes *out)
 {
 	cop_counters_put_metrics(cop_counter_tables_requests, serving, out);
 	cop_counters_put_metrics(cop_counter_tables_streams, serving, out);
-	cop_histogram_put(&serving->decide_durations, "coppice_decide_duration_seconds",
-	        "Time from taking up a decide request to handing over its action.", out);
+	cop_histogram_put(&serving->decide_durations, COP_METRIC(coppice_decide_duration_seconds), out);
 }
 
 static void put_queued(const cop_serving *serving, const cop_inlet_state *state, cop_bytes *out)
 {
-	static const char name[] = "coppice_queued_bytes";
+	const cop_metric *metric = COP_METRIC(coppice_queued_bytes);
 	uint64_t waiting = 0;
 	for (size_t i = 0; i < serving->durable->models.count; i++)
 		waiting += serving->durable->models.items[i]->unheard.bytes;
@@ -271,37 +265,35 @@ static void put_queued(const cop_serving *serving, const cop_inlet_state *state,
 		        cop_outbox_bytes(&serving->outbox) + cop_outflow_answers(serving->sockets.outflow) },
 		{ "queue=\"actions\"", cop_outflow_actions(serving->sockets.outflow) },
 	};
-	cop_exposition_family(out, name, "Bytes queued, of queue_limit.");
+	cop_exposition_family(out, metric);
 	for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
-		cop_exposition_whole(out, name, queues[i].label, queues[i].bytes);
+		cop_exposition_whole(out, metric, queues[i].label, queues[i].bytes);
 }
 
 static void put_connections(const cop_serving *serving, cop_bytes *out)
 {
-	static const char closed[] = "coppice_connections_closed_total";
+	const cop_metric *closed = COP_METRIC(coppice_connections_closed_total);
 	cop_inlet_state state;
 	cop_inlet_look(serving->sockets.inlet, &state);
 	put_queued(serving, &state, out);
-	cop_exposition_lone_whole(out, "coppice_queue_limit_bytes", "What may be queued, as configured.",
-	        serving->durable->config->queue_limit);
-	cop_exposition_lone_whole(out, "coppice_connections", "Connections of ZeroMQ at present.", state.connections);
-	cop_exposition_family(out, closed, "Connections closed because they broke a limit, by the limit.");
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_queue_limit_bytes), serving->durable->config->queue_limit);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_connections), state.connections);
+	cop_exposition_family(out, closed);
 	for (size_t i = 0; i < COP_INLET_REASONS; i++) {
 		char labels[LABELS];
 		(void)snprintf(labels, sizeof labels, "reason=\"%s\"", cop_inlet_reason_text((cop_inlet_reason)i));
 		cop_exposition_whole(out, closed, labels, state.closed[i]);
 	}
-	cop_exposition_lone_whole(
-	        out, "coppice_subscriptions_ignored_total", "Subscriptions that no action can match.", state.ignored);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_subscriptions_ignored_total), state.ignored);
 }
 
-static void put_codes(const char *name, const char *help, const uint64_t *codes, cop_bytes *out)
+static void put_codes(const cop_metric *metric, const uint64_t *codes, cop_bytes *out)
 {
-	cop_exposition_family(out, name, help);
+	cop_exposition_family(out, metric);
 	for (unsigned code = COP_WIRE_OK + 1; code < COP_WIRE_CODE_COUNT; code++) {
 		char labels[LABELS];
 		(void)snprintf(labels, sizeof labels, "code=\"%s\"", cop_wire_code_text((cop_wire_code)code));
-		cop_exposition_whole(out, name, labels, codes[code]);
+		cop_exposition_whole(out, metric, labels, codes[code]);
 	}
 }
 
@@ -311,11 +303,8 @@ static void put_checkpoints(const cop_report *report, cop_bytes *out)
 	cop_counters_put_metrics(cop_counter_tables_checkpoint, c, out);
 	/* Before the first one, the state is as old as the process. */
 	double since = c->at > 0.0 ? c->at : report->started;
-	cop_exposition_lone_number(out, "coppice_checkpoint_age_seconds",
-	        "Time since a checkpoint was written, or since the start when none was.",
-	        cop_clock_monotonic() - since);
-	cop_histogram_put(&c->durations, "coppice_checkpoint_duration_seconds",
-	        "Time from taking the state to the file being on disk.", out);
+	cop_exposition_lone_number(out, COP_METRIC(coppice_checkpoint_age_seconds), cop_clock_monotonic() - since);
+	cop_histogram_put(&c->durations, COP_METRIC(coppice_checkpoint_duration_seconds), out);
 }
 
 static void put_journal(const cop_report *report, cop_bytes *out)
@@ -325,39 +314,31 @@ static void put_journal(const cop_report *report, cop_bytes *out)
 		return;
 	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
 	cop_counters_put_metrics(cop_counter_tables_journal, counts, out);
-	cop_exposition_lone_whole(out, "coppice_journal_broken", "1 while feedback cannot be made durable.",
-	        cop_journaler_broken(journal));
-	cop_exposition_lone_whole(
-	        out, "coppice_journal_lag_bytes", "Bytes put and not yet synced.", cop_journaler_lag(journal));
-	cop_exposition_lone_whole(out, "coppice_answers_waiting", "Answers that wait for the journal.",
-	        cop_outbox_count(&report->serving->outbox));
-	cop_histogram_put(
-	        &counts->sync_durations, "coppice_journal_sync_duration_seconds", "Time that fdatasync took.", out);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_journal_broken), cop_journaler_broken(journal));
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_journal_lag_bytes), cop_journaler_lag(journal));
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_answers_waiting), cop_outbox_count(&report->serving->outbox));
+	cop_histogram_put(&counts->sync_durations, COP_METRIC(coppice_journal_sync_duration_seconds), out);
 }
 
 static void put_api(const cop_api_counts *counts, cop_bytes *out)
 {
-	cop_exposition_family(
-	        out, "coppice_api_requests_total", "Requests to the api listener, by class of HTTP status.");
+	cop_exposition_family(out, COP_METRIC(coppice_api_requests_total));
 	for (unsigned i = 2; i < COP_API_STATUSES; i++) {
 		char labels[32];
 		(void)snprintf(labels, sizeof labels, "status=\"%uxx\"", i);
 		if (i != 3)
-			cop_exposition_whole(out, "coppice_api_requests_total", labels, counts->requests[i]);
+			cop_exposition_whole(out, COP_METRIC(coppice_api_requests_total), labels, counts->requests[i]);
 	}
-	cop_exposition_family(out, "coppice_api_refused_total", "Of them, those that a token, or none, was refused.");
-	cop_exposition_whole(out, "coppice_api_refused_total", "reason=\"token\"", counts->strangers);
-	cop_exposition_whole(out, "coppice_api_refused_total", "reason=\"right\"", counts->forbidden);
-	cop_exposition_whole(out, "coppice_api_refused_total", "reason=\"limit\"", counts->limited);
-	cop_exposition_lone_whole(out, "coppice_api_unanswered_total",
-	        "Requests to it that the serving loop gave no answer in time.", counts->unanswered);
-	cop_exposition_lone_whole(out, "coppice_api_connections", "Connections to it at present.", counts->connections);
-	cop_exposition_lone_whole(out, "coppice_api_connections_ended_total",
-	        "Connections to it that were ended to make room for others.", counts->ended);
+	cop_exposition_family(out, COP_METRIC(coppice_api_refused_total));
+	cop_exposition_whole(out, COP_METRIC(coppice_api_refused_total), "reason=\"token\"", counts->strangers);
+	cop_exposition_whole(out, COP_METRIC(coppice_api_refused_total), "reason=\"right\"", counts->forbidden);
+	cop_exposition_whole(out, COP_METRIC(coppice_api_refused_total), "reason=\"limit\"", counts->limited);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_api_unanswered_total), counts->unanswered);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_api_connections), counts->connections);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_api_connections_ended_total), counts->ended);
 	int64_t ends = counts->certificate_ends;
-	cop_exposition_lone_whole(out, "coppice_api_certificate_ends_seconds",
-	        "Unix time at which the api listener's certificate ends, 0 without TLS.", (uint64_t)ends);
-	cop_exposition_lone_whole(out, "coppice_api_certificate_ends_soon", "1 in the last 30 days before that.",
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_api_certificate_ends_seconds), (uint64_t)ends);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_api_certificate_ends_soon),
 	        ends != 0 && (double)ends - cop_clock_real() < COP_CERTIFICATE_SOON);
 }
 
@@ -373,34 +354,25 @@ static void put_process(const cop_report *report, cop_bytes *out)
 		(void)fclose(statm);
 	}
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	cop_exposition_lone_number(out, "process_start_time_seconds", "When it started, unix time.", report->born);
-	cop_exposition_lone_number(out, "process_cpu_seconds_total", "Processor time spent.",
-	        (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
-	cop_exposition_lone_whole(out, "process_virtual_memory_bytes", "Address space in use.", pages[0] * page);
-	cop_exposition_lone_whole(out, "process_resident_memory_bytes", "Memory in use.", pages[1] * page);
+	cop_exposition_lone_number(out, COP_METRIC(process_start_time_seconds), report->born);
+	cop_exposition_lone_number(
+	        out, COP_METRIC(process_cpu_seconds_total), (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
+	cop_exposition_lone_whole(out, COP_METRIC(process_virtual_memory_bytes), pages[0] * page);
+	cop_exposition_lone_whole(out, COP_METRIC(process_resident_memory_bytes), pages[1] * page);
 }
 
 static void put_daemon(const cop_report *report, cop_bytes *out)
 {
-	cop_exposition_family(out, "coppice_build_info", "Always 1; the version is the label.");
-	cop_exposition_whole(out, "coppice_build_info", "version=\"" COP_VERSION "\"", 1);
-	cop_exposition_lone_whole(out, "coppice_parked_models",
-	        "Models that are kept in checkpoints but not configured.", report->durable->models.parked_count);
-	cop_exposition_lone_whole(
-	        out, "coppice_refit_running", "1 while a refit is under way.", report->refits->running != NULL);
-	cop_exposition_lone_whole(out, "coppice_forget_orders",
-	        "Orders to forget somebody that are not carried out yet.", report->forgetting->waiting);
-	cop_exposition_lone_whole(
-	        out, "coppice_forget_done_total", "Of them, those that were carried out.", report->forgetting->done);
-	cop_exposition_lone_whole(out, "coppice_forget_failures_total", "Times that one went wrong, to be begun anew.",
-	        report->forgetting->failed);
-	cop_exposition_lone_number(out, "coppice_clock_ahead_seconds",
-	        "By how much the clock is ahead of event time while it is ignored; else 0.",
-	        report->durable->clock.ahead);
-	cop_exposition_lone_whole(out, "coppice_log_dropped_total",
-	        "Log lines lost because the log's receiver was too slow.", cop_log_dropped(report->durable->log));
-	cop_exposition_lone_whole(out, "coppice_scrapes_missed_total",
-	        "Scrapes of this page that were not answered in time.", cop_http_missed(report->http));
+	cop_exposition_family(out, COP_METRIC(coppice_build_info));
+	cop_exposition_whole(out, COP_METRIC(coppice_build_info), "version=\"" COP_VERSION "\"", 1);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_parked_models), report->durable->models.parked_count);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_refit_running), report->refits->running != NULL);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_forget_orders), report->forgetting->waiting);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_forget_done_total), report->forgetting->done);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_forget_failures_total), report->forgetting->failed);
+	cop_exposition_lone_number(out, COP_METRIC(coppice_clock_ahead_seconds), report->durable->clock.ahead);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_log_dropped_total), cop_log_dropped(report->durable->log));
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_scrapes_missed_total), cop_http_missed(report->http));
 }
 
 void cop_metrics_put(const cop_report *report, cop_bytes *out)
@@ -418,10 +390,8 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	put_connections(report->serving, out);
 	put_api(cop_api_look(report->api), out);
 	cop_counters_put_metrics(cop_counter_tables_past, &report->past->counts, out);
-	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.",
-	        report->serving->counts.codes, out);
-	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",
-	        report->serving->counts.item_codes, out);
+	put_codes(COP_METRIC(coppice_request_errors_total), report->serving->counts.codes, out);
+	put_codes(COP_METRIC(coppice_request_item_errors_total), report->serving->counts.item_codes, out);
 	put_checkpoints(report, out);
 	put_journal(report, out);
 	cop_replica_body_metrics(report->replica, report->serving->until, out);

@@ -7,41 +7,36 @@
 #include "daemon/common/exposition.h"
 #include "wire/wire_put.h"
 
-#define KEYS(key, metric, help, member)                                                                                \
+#define KEYS(key, metric, member)                                                                                      \
 	{                                                                                                              \
-		key, metric, help, offsetof(cop_partition, member)                                                     \
+		key, metric, offsetof(cop_partition, member)                                                           \
 	}
 static const cop_counter events[] = {
-	KEYS("foreign", "coppice_partition_foreign_total", "Events whose key is another instance's.", foreign),
-	KEYS("refused", "coppice_partition_refused_total", "Of them, those that were refused.", refused),
+	KEYS("foreign", COP_METRIC(coppice_partition_foreign_total), foreign),
+	KEYS("refused", COP_METRIC(coppice_partition_refused_total), refused),
 	COP_COUNTERS_END,
 };
 
-#define COUNT(key, metric, help, member)                                                                               \
+#define COUNT(key, metric, member)                                                                                     \
 	{                                                                                                              \
-		key, metric, help, offsetof(cop_merge_counts, member)                                                  \
+		key, metric, offsetof(cop_merge_counts, member)                                                        \
 	}
 static const cop_counter counts[] = {
-	COUNT("asked", "coppice_merge_asked_total", "Times that other instances were asked for summaries.", asked),
-	COUNT("unanswered", "coppice_merge_unanswered_total", "Of them, without an answer until the next.", unanswered),
-	COUNT("answered", "coppice_merge_answered_total", "Asks of other instances that were answered.", answered),
-	COUNT("refused", "coppice_merge_refused_total", "Asks that were refused, here or there.", refused),
-	COUNT("new", "coppice_merge_new_total", "Summaries that said something new.", verdicts[COP_SUMS_NEW]),
-	COUNT("put_off", "coppice_merge_put_off_total",
-	        "Of them, those that were not taken yet: the model is frozen, or the journal broken.", put_off),
-	COUNT("bytes", "coppice_merge_bytes_total", "Bytes of summaries that were taken.", bytes),
-	COUNT("same", "coppice_merge_same_total", "Summaries that said what was known.", verdicts[COP_SUMS_SAME]),
-	COUNT("old", "coppice_merge_old_total", "Summaries older than what was known.", verdicts[COP_SUMS_OLD]),
-	COUNT("own", "coppice_merge_own_total", "Summaries of a life of this instance.", verdicts[COP_SUMS_OWN]),
-	COUNT("moved", "coppice_merge_moved_total", "Summaries whose life was another instance's before.",
-	        verdicts[COP_SUMS_MOVED]),
-	COUNT("shape", "coppice_merge_shape_total", "Summaries of another number of sums.", verdicts[COP_SUMS_SHAPE]),
-	COUNT("broken", "coppice_merge_broken_total", "Summaries with numbers that none has.",
-	        verdicts[COP_SUMS_BROKEN]),
-	COUNT("full", "coppice_merge_full_total", "Summaries of a life that there was no room for.",
-	        verdicts[COP_SUMS_FULL]),
-	COUNT("unfit", "coppice_merge_unfit_total",
-	        "Summaries that were damaged, or of another version, model, learner or partition.", unfit),
+	COUNT("asked", COP_METRIC(coppice_merge_asked_total), asked),
+	COUNT("unanswered", COP_METRIC(coppice_merge_unanswered_total), unanswered),
+	COUNT("answered", COP_METRIC(coppice_merge_answered_total), answered),
+	COUNT("refused", COP_METRIC(coppice_merge_refused_total), refused),
+	COUNT("new", COP_METRIC(coppice_merge_new_total), verdicts[COP_SUMS_NEW]),
+	COUNT("put_off", COP_METRIC(coppice_merge_put_off_total), put_off),
+	COUNT("bytes", COP_METRIC(coppice_merge_bytes_total), bytes),
+	COUNT("same", COP_METRIC(coppice_merge_same_total), verdicts[COP_SUMS_SAME]),
+	COUNT("old", COP_METRIC(coppice_merge_old_total), verdicts[COP_SUMS_OLD]),
+	COUNT("own", COP_METRIC(coppice_merge_own_total), verdicts[COP_SUMS_OWN]),
+	COUNT("moved", COP_METRIC(coppice_merge_moved_total), verdicts[COP_SUMS_MOVED]),
+	COUNT("shape", COP_METRIC(coppice_merge_shape_total), verdicts[COP_SUMS_SHAPE]),
+	COUNT("broken", COP_METRIC(coppice_merge_broken_total), verdicts[COP_SUMS_BROKEN]),
+	COUNT("full", COP_METRIC(coppice_merge_full_total), verdicts[COP_SUMS_FULL]),
+	COUNT("unfit", COP_METRIC(coppice_merge_unfit_total), unfit),
 	COP_COUNTERS_END,
 };
 
@@ -87,7 +82,7 @@ void cop_partition_body_status(const cop_partition *p, const cop_merge *m, cop_b
 
 void cop_partition_body_metrics(const cop_partition *p, const cop_merge *m, cop_bytes *out)
 {
-	static const char name[] = "coppice_merge_age_seconds";
+	const cop_metric *metric = COP_METRIC(coppice_merge_age_seconds);
 	const cop_config *config = p->config;
 	char labels[32];
 	if (config == NULL || !config->partition_given)
@@ -96,11 +91,11 @@ void cop_partition_body_metrics(const cop_partition *p, const cop_merge *m, cop_
 	if (!m->enabled)
 		return;
 	cop_counters_put_metrics(counts, &m->counts, out);
-	cop_exposition_family(out, name, "Event time since the newest summary of another instance, by its number.");
+	cop_exposition_family(out, metric);
 	for (uint32_t part = 0; part < config->partition_of; part++) {
 		const double age = cop_merge_age(m, part);
 		(void)snprintf(labels, sizeof labels, "part=\"%u\"", part);
 		if (part != config->partition_number && age >= 0.0)
-			cop_exposition_number(out, name, labels, age);
+			cop_exposition_number(out, metric, labels, age);
 	}
 }

@@ -9,27 +9,24 @@
 #include "daemon/common/exposition.h"
 #include "wire/wire_put.h"
 
-#define COUNT(key, metric, help, member)                                                                               \
+#define COUNT(key, metric, member)                                                                                     \
 	{                                                                                                              \
-		key, metric, help, offsetof(cop_replica_counts, member)                                                \
+		key, metric, offsetof(cop_replica_counts, member)                                                      \
 	}
 static const cop_counter counts[] = {
-	COUNT("joins", "coppice_replica_joins_total", "Followers that joined.", joins),
-	COUNT("refused", "coppice_replica_refused_total", "Followers that were refused.", refused),
-	COUNT("lost", "coppice_replica_lost_total", "Followers that were lost.", lost),
-	COUNT("connects", "coppice_replica_connects_total", "Times that this instance asked to follow.", connects),
-	COUNT("broken", "coppice_replica_broken_total", "Messages that could not be read.", broken),
-	COUNT("fenced", "coppice_replica_fenced_total", "Messages of an epoch that is over.", fenced),
-	COUNT("records", "coppice_replica_records_total", "Records sent to followers, or taken from a leader.",
-	        records),
-	COUNT("bytes", "coppice_replica_bytes_total", "Bytes of them.", bytes),
-	COUNT("far_records", "coppice_replica_far_records_total",
-	        "Of records sent, those read from the journal's files.", far_records),
-	COUNT("checkpoints", "coppice_replica_checkpoints_total", "Checkpoints that were begun to be sent, or taken.",
-	        checkpoints),
-	COUNT("files", "coppice_replica_files_total", "The same of challengers' files.", files),
-	COUNT("compared", "coppice_replica_compared_total", "Comparisons of the state.", compared),
-	COUNT("differed", "coppice_replica_differed_total", "Of them, those that found a difference.", differed),
+	COUNT("joins", COP_METRIC(coppice_replica_joins_total), joins),
+	COUNT("refused", COP_METRIC(coppice_replica_refused_total), refused),
+	COUNT("lost", COP_METRIC(coppice_replica_lost_total), lost),
+	COUNT("connects", COP_METRIC(coppice_replica_connects_total), connects),
+	COUNT("broken", COP_METRIC(coppice_replica_broken_total), broken),
+	COUNT("fenced", COP_METRIC(coppice_replica_fenced_total), fenced),
+	COUNT("records", COP_METRIC(coppice_replica_records_total), records),
+	COUNT("bytes", COP_METRIC(coppice_replica_bytes_total), bytes),
+	COUNT("far_records", COP_METRIC(coppice_replica_far_records_total), far_records),
+	COUNT("checkpoints", COP_METRIC(coppice_replica_checkpoints_total), checkpoints),
+	COUNT("files", COP_METRIC(coppice_replica_files_total), files),
+	COUNT("compared", COP_METRIC(coppice_replica_compared_total), compared),
+	COUNT("differed", COP_METRIC(coppice_replica_differed_total), differed),
 	COP_COUNTERS_END,
 };
 
@@ -105,13 +102,13 @@ void cop_replica_body_status(const cop_replica *r, double until, cop_bytes *out)
 /* A sample of each follower. */
 static void put_behind(const cop_replica_leader *l, cop_bytes *out)
 {
-	static const char name[] = "coppice_replica_follower_behind_records";
+	const cop_metric *metric = COP_METRIC(coppice_replica_follower_behind_records);
 	char labels[COP_CONFIG_NAME_MAX + 32];
-	cop_exposition_family(out, name, "Records that a follower has not applied yet, by its name.");
+	cop_exposition_family(out, metric);
 	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
 		(void)snprintf(labels, sizeof labels, "follower=\"%s\"", l->peer[i].name);
 		if (l->peer[i].there)
-			cop_exposition_whole(out, name, labels, behind(l, &l->peer[i]));
+			cop_exposition_whole(out, metric, labels, behind(l, &l->peer[i]));
 	}
 }
 
@@ -121,20 +118,16 @@ void cop_replica_body_metrics(const cop_replica *r, double until, cop_bytes *out
 	if (!r->enabled)
 		return;
 	bool follows = cop_replica_follows(r);
-	cop_exposition_lone_whole(out, "coppice_replica_leads", "1 while this instance leads.", !follows);
-	cop_exposition_family(out, "coppice_replica_lead_seconds",
-	        "Seconds that it may still lead, unless it is ordered to again; where its order has an end.");
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_replica_leads), !follows);
+	cop_exposition_family(out, COP_METRIC(coppice_replica_lead_seconds));
 	if (!follows && until > 0.0)
-		cop_exposition_number(
-		        out, "coppice_replica_lead_seconds", "", fmax(until - cop_clock_read(CLOCK_BOOTTIME), 0.0));
-	cop_exposition_lone_whole(out, "coppice_replica_epoch", "The epoch that it leads, or follows.",
-	        follows ? f->epoch : r->leader.epoch);
-	cop_exposition_lone_whole(out, "coppice_replica_following", "1 while it follows and takes records.",
-	        follows && f->state == COP_REPLICA_FOLLOWING);
-	cop_exposition_lone_whole(out, "coppice_replica_stopped", "1 when it follows no more and somebody has to look.",
-	        follows && f->state == COP_REPLICA_STOPPED);
-	cop_exposition_lone_whole(out, "coppice_replica_behind_records",
-	        "Records of its leader that it has not applied yet.",
+		cop_exposition_number(out, COP_METRIC(coppice_replica_lead_seconds), "",
+		        fmax(until - cop_clock_read(CLOCK_BOOTTIME), 0.0));
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_replica_epoch), follows ? f->epoch : r->leader.epoch);
+	cop_exposition_lone_whole(
+	        out, COP_METRIC(coppice_replica_following), follows && f->state == COP_REPLICA_FOLLOWING);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_replica_stopped), follows && f->state == COP_REPLICA_STOPPED);
+	cop_exposition_lone_whole(out, COP_METRIC(coppice_replica_behind_records),
 	        follows && f->leader_next > f->next ? f->leader_next - f->next : 0);
 	put_behind(&r->leader, out);
 	cop_counters_put_metrics(counts, &r->counts, out);

@@ -46,8 +46,7 @@ typedef enum cop_model_counter_kind {
 
 typedef struct cop_model_counter {
 	const char *key;    /* in status; NULL: not shown */
-	const char *metric; /* a family with the label `model`; NULL: none */
-	const char *help;   /* of the metric */
+	const char *metric; /* a family with the label `model`, of the daemon's table; NULL: none */
 	size_t offset;      /* in cop_model_counters */
 	cop_model_counter_kind kind;
 	bool saved;               /* a part of the model's saved state, */

@@ -50,16 +50,20 @@ def pages():
     return Pages()
 
 
-def test_metrics_every_family_is_documented_with_type_and_labels(daemon, pages):
+def test_metrics_page_has_every_family_of_the_table_with_type_help_and_labels(daemon, pages):
     one = daemon(start=False)
     ridge = {"learner": "ridge", "height": None, "trees": None}
     partition = {"of": 2, "number": 0, "listen": [one.ipc("merge")], "merge": ["r"]}
     sections = section("replica", {"listen": one.ipc("link")}) + section("partition", partition)
     one.write_config(pages.section + sections + model() + model("r", **ridge))
     one.start()
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\| [^|]+ \|$", DOCUMENT.read_text(), re.M)
-    assert {name: kind for name, kind, _ in rows} == pages.families()
-    labels = {name: set(re.findall(r"`(\w+)`", text)) for name, _, text in rows}
+    table = DOCUMENT.read_text().partition("## coppiced-streams")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|([^|]*)\| ([^|]+) \|$", table, re.M)
+    assert {name: kind for name, kind, _, _ in rows} == pages.families()
+    helps = dict(re.findall(r"^# HELP (\S+) (.+)$", pages.get()[2], re.M))
+    beside = {name: re.sub(r"\(docs/\S+\)", "()", text) for name, text in helps.items()}
+    assert {name: re.sub(r"\(\[\S+\]\(\S+\)\)", "()", text) for name, _, _, text in rows} == beside
+    labels = {name: set(re.findall(r"`(\w+)`", text)) for name, _, text, _ in rows}
     for sample in pages.samples():
         name = re.sub(r"_(bucket|sum|count)$", "", sample.split("{")[0])
         name = name if name in labels else sample.split("{")[0]

@@ -30,13 +30,22 @@ static void test_samples_and_families_have_their_lines(void **state)
 	(void)state;
 	cop_bytes out;
 	cop_bytes_init(&out);
-	cop_exposition_family(&out, "a_total", "Counts.");
-	cop_exposition_whole(&out, "a_total", "x=\"y\"", 18446744073709551615u);
-	cop_exposition_lone_number(&out, "b", "A gauge.", 0.5);
+	static const cop_metric counter = { "a_total", COP_METRIC_COUNTER, "x", "Counts." };
+	static const cop_metric gauge = { "b", COP_METRIC_GAUGE, "", "A gauge." };
+	static const cop_metric histogram = { "c_seconds", COP_METRIC_HISTOGRAM, "", "Times." };
+	cop_exposition_family(&out, &counter);
+	cop_exposition_whole(&out, &counter, "x=\"y\"", 18446744073709551615u);
+	cop_exposition_lone_number(&out, &gauge, 0.5);
+	cop_exposition_lone_whole(&out, &gauge, 7);
+	cop_exposition_family(&out, &histogram);
+	cop_exposition_part_whole(&out, &histogram, "_bucket", "le=\"1\"", 3);
+	cop_exposition_part_number(&out, &histogram, "_sum", "", 1.5);
 	assert_int_equal(out.err, COP_OK);
 	static const char want[] =
 	        "# HELP a_total Counts.\n# TYPE a_total counter\na_total{x=\"y\"} 18446744073709551615\n"
-	        "# HELP b A gauge.\n# TYPE b gauge\nb 0.5\n";
+	        "# HELP b A gauge.\n# TYPE b gauge\nb 0.5\n# HELP b A gauge.\n# TYPE b gauge\nb 7\n"
+	        "# HELP c_seconds Times.\n# TYPE c_seconds histogram\nc_seconds_bucket{le=\"1\"} 3\nc_seconds_sum "
+	        "1.5\n";
 	assert_int_equal(out.length, sizeof want - 1);
 	assert_memory_equal(out.data, want, out.length);
 	cop_bytes_fini(&out);

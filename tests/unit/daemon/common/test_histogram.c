@@ -70,7 +70,8 @@ static void test_put_counts_are_cumulative(void **state)
 	cop_histogram_observe(&histogram, 3000);
 	cop_histogram_observe(&histogram, 3000);
 	cop_histogram_observe(&histogram, 60000000000);
-	cop_histogram_put(&histogram, "x_seconds", "Text.", &out);
+	static const cop_metric metric = { "x_seconds", COP_METRIC_HISTOGRAM, "", "Text." };
+	cop_histogram_put(&histogram, &metric, &out);
 	cop_bytes_put_u8(&out, 0);
 	assert_int_equal(out.err, COP_OK);
 	const char *text = (const char *)out.data;
