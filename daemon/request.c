@@ -1,7 +1,8 @@
-/* Verbs are rows of a table. A handler appends its reply's body to serving.reply, or fills the fault and returns an
- * error; the reply is sent in one place. */
+/* Verbs are the rows of verbs.def. A handler appends its reply's body to serving.reply, or fills the fault and returns
+ * an error; the reply is sent in one place. */
 #include "daemon/request.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -298,52 +299,39 @@ static cop_err rollback(request *r, cop_wire_fault *fault) { return order(r, cop
 static cop_err freeze(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_freeze, fault); }
 
 static const verb verbs[] = {
-	{ "decide", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL, true },
-	{ "rank", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, NULL, true },
-	{ "feedback", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, NULL, true },
-	{ "decide_batch", NO_CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch, true },
-	{ "rank_batch", CANDIDATES, COP_ACCESS_DECIDE, COP_OUTBOX_DECISION, cop_event_decide, batch, true },
-	{ "feedback_batch", ANY, COP_ACCESS_FEEDBACK, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch, true },
-	{ "activate", ANY, COP_ACCESS_DECIDE, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL, true },
-	{ "explain", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, explain, false },
-	{ "status", NONE_NEEDED, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, status, false },
-	{ "history", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, history, false },
-	{ "positions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, positions, false },
-	{ "decision", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decision, false },
-	{ "decisions", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, decisions, false },
-	{ "view", ANY, COP_ACCESS_READ, COP_OUTBOX_PLAIN, NULL, view, false },
-	{ "checkpoint", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, checkpoint, false },
-	{ "backup", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, backup, false },
-	{ "reload", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, reload, false },
-	{ "forget", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, forget, true },
-	{ "lead", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, lead, false },
-	{ "follow", NONE_NEEDED, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, follow, false },
-	{ "model", NOT_YET, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, change_model, true },
-	{ "refit", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_PLAIN, NULL, refit, true },
-	{ "promote", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, promote, true },
-	{ "rollback", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, rollback, true },
-	{ "freeze", ANY, COP_ACCESS_ADMIN, COP_OUTBOX_FEEDBACK, NULL, freeze, true },
+#define VERB(name, models, right, kind, event, handle, changes, body, reply, meaning)                                  \
+	{ #name, models, COP_ACCESS_##right, COP_OUTBOX_##kind, event, handle, changes },
+#include "daemon/verbs.def"
+#undef VERB
 };
+#define VERBS (sizeof verbs / sizeof *verbs)
 
 static bool frame_is(zmq_msg_t *frame, const char *text)
 {
 	return zmq_msg_size(frame) == strlen(text) && memcmp(zmq_msg_data(frame), text, strlen(text)) == 0;
 }
 
+/* "decide, rank, ... or follow" */
+static void list_verbs(char *out, size_t size)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < VERBS && used < size; i++)
+		used += (size_t)snprintf(out + used, size - used, "%s%s",
+		        i == 0          ? ""
+		        : i + 1 < VERBS ? ", "
+		                        : " or ",
+		        verbs[i].name);
+}
+
 static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
 {
-	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+	for (size_t i = 0; i < VERBS; i++)
 		if (frame_is(frame, verbs[i].name))
 			return &verbs[i];
-	char clean[40];
+	char clean[40], all[sizeof fault->message];
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
-	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
-	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, decision, decisions, positions, status, history, view, checkpoint, backup, reload, forget, "
-	        "lead, follow, model, "
-	        "refit, "
-	        "promote, rollback or freeze",
-	        clean);
+	list_verbs(all, sizeof all);
+	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB, "no verb '%s'; expected %s", clean, all);
 	return NULL;
 }
 

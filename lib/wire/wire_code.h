@@ -50,7 +50,7 @@ bool cop_wire_result_find(const char *text, size_t length, cop_wire_result *out)
 /* Why a message was refused: valid UTF-8, begins with the key it is about ("x[3]: not a finite number"). */
 typedef struct cop_wire_fault {
 	cop_wire_code code;
-	char message[240];
+	char message[320];
 } cop_wire_fault;
 
 /* Fills *fault (NULL: nothing happens); long texts are cut. Returns the library's error for the code: COP_EFORMAT for

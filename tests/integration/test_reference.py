@@ -4,6 +4,8 @@ docs/reference that are written from tables are held to them by the tests test_*
 import re
 from pathlib import Path
 
+from conftest import model
+
 ROOT = Path(__file__).resolve().parents[2]
 STRING = r'"((?:[^"\\]|\\.)*)"'
 SOURCES = [path.read_text() for path in (ROOT / "daemon").rglob("*.c")]
@@ -44,3 +46,10 @@ def test_lines_of_the_log_have_the_keys_of_their_event():
 
 def test_every_event_of_the_table_is_logged():
     assert set(events()) == {name for text in SOURCES for name in named(text)}
+
+
+def test_refusal_of_an_unknown_verb_lists_every_verb_of_the_table(daemon):
+    verbs = re.findall(r"^VERB\((\w+),", (ROOT / "daemon/verbs.def").read_text(), re.M)
+    assert len(verbs) > 20
+    message = daemon(model()).client().error("dance")["message"]
+    assert message == f"no verb 'dance'; expected {', '.join(verbs[:-1])} or {verbs[-1]}"
