@@ -19,7 +19,7 @@ LEARNERS = (
     {"learner": "dgt", "features": 4},
     {"learner": "dgt", "features": 2, "policy": "epsilon"},
     {"learner": "ridge", "features": 3},
-    {"learner": "value", "features": 10},  # of 11 to 128 features: bins of that form
+    {"learner": "value", "features": 10},  # of 10 to 128 features: bins of that form
 )
 
 
