@@ -396,6 +396,7 @@ function explanation(is) {
     list([
       ["played", played(is)],
       is.p !== undefined && ["propensity", number(is.p)],
+      is.eligible && ["eligible arms", String(is.eligible)],
       is.by && ["decided by", MAKERS[is.by] || is.by],
       is.greedy !== undefined && ["the best predicted", is.greedy ? "yes" : "no, it explored"],
       is.agrees !== undefined && ["the policy's best predicted", is.agrees ? "the same" : "another one"],

@@ -136,6 +136,8 @@ static void put_action(const cop_explain_body *body, cop_bytes *out)
 	else if (body->arm != NULL)
 		cop_wire_put_key_string(out, "arm", body->arm, body->arm_length);
 	cop_wire_put_key_double(out, "p", body->decision.p);
+	if (body->eligible > 0)
+		cop_wire_put_key_unsigned(out, "eligible", body->eligible);
 	if (body->by == COP_WIRE_BY_POLICY) {
 		cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
 		if (body->decision.limit != COP_WIRE_LIMIT_NONE)
@@ -155,6 +157,7 @@ static bool note_maker(void *context, const cop_event_id *id, const cop_model_wa
 	(void)id;
 	body->by = waiting->by;
 	body->own_p = waiting->own_p;
+	body->eligible = waiting->eligible;
 	return true;
 }
 

@@ -22,7 +22,8 @@ typedef struct cop_explain_body {
 	const cop_explanation *explanation;
 	bool kept; /* made at decide time */
 	cop_wire_maker by;
-	double own_p;    /* as of cop_model_waiting */
+	double own_p;    /* as of cop_model_waiting, */
+	size_t eligible; /* and this */
 	const char *arm; /* the candidate's name, not terminated; NULL: it has none */
 	size_t arm_length;
 	cop_row x, candidate;   /* raw, of what is explained; candidate: of models that rank */

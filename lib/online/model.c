@@ -323,29 +323,39 @@ cop_err cop_model_waiting_rows(const cop_model *model, const cop_event_id *id, c
 }
 
 typedef struct visit {
+	const cop_model *model;
 	cop_model_visitor *visitor;
 	void *context;
 } visit;
 
-static cop_model_waiting waiting_of(const cop_pending_entry *entry)
+static size_t eligible_of(const cop_model *model, const cop_pending_entry *entry)
+{
+	size_t eligible = 0;
+	for (size_t k = 0; entry->mask != NULL && k < model->set.learner.arms; k++)
+		eligible += entry->mask[k] != 0;
+	return eligible;
+}
+
+static cop_model_waiting waiting_of(const cop_model *model, const cop_pending_entry *entry)
 {
 	const cop_wire_maker by = cop_model_record_maker(cop_model_state_maker(entry));
 	return (cop_model_waiting){ .time = entry->time,
 		.decision = entry->decision,
 		.by = entry->observed && !entry->split ? COP_WIRE_BY_OBSERVED : by,
-		.own_p = entry->own_p };
+		.own_p = entry->own_p,
+		.eligible = eligible_of(model, entry) };
 }
 
 static bool visit_entry(void *context, const cop_event_id *id, const cop_pending_entry *entry)
 {
 	const visit *v = context;
-	const cop_model_waiting waiting = waiting_of(entry);
+	const cop_model_waiting waiting = waiting_of(v->model, entry);
 	return v->visitor(v->context, id, &waiting);
 }
 
 size_t cop_model_visit(const cop_model *model, size_t most, cop_model_visitor *visitor, void *context)
 {
-	visit v = { visitor, context };
+	visit v = { model, visitor, context };
 	return cop_pending_visit(model->pending, most, visit_entry, &v);
 }
 
@@ -354,7 +364,7 @@ bool cop_model_visit_one(const cop_model *model, const cop_event_id *id, cop_mod
 	cop_pending_entry entry;
 	if (!cop_pending_find(model->pending, id, &entry))
 		return false;
-	const cop_model_waiting waiting = waiting_of(&entry);
+	const cop_model_waiting waiting = waiting_of(model, &entry);
 	return visitor(context, id, &waiting);
 }
 

@@ -208,7 +208,8 @@ typedef struct cop_model_waiting {
 	double time; /* when its window began */
 	cop_decision decision;
 	cop_wire_maker by;
-	double own_p; /* not the policy's: with what probability that would have played the arm */
+	double own_p;    /* not the policy's: with what probability that would have played the arm */
+	size_t eligible; /* arms, where not all were; 0: all, or it is not known */
 } cop_model_waiting;
 typedef bool cop_model_visitor(void *context, const cop_event_id *id, const cop_model_waiting *waiting);
 /* The youngest `most` of those that wait, the youngest first, until the visitor, which changes nothing, gives false.

@@ -21,8 +21,9 @@ def context(name, i):
     x = [(i * 7 % 11) / 5 - 1, (i * 5 % 13) / 6 - 1, (i % 3) / 2]
     if name == "s":
         return {"x": {f"user=u{i % 9}": 1, "age": x[0]}}
+    masked = {"mask": [i % 14 == 3, True, True]} if name in "md" and i % 7 == 3 else {}
     named = {"names": ["red", "blue", f"item-{i}"]} if i % 5 else {}
-    return {"x": x, **({"c": [[i % 3, 1], [0, i % 4], [1, 1]], **named} if name == "r" else {})}
+    return {"x": x, **({"c": [[i % 3, 1], [0, i % 4], [1, 1]], **named} if name == "r" else {}), **masked}
 
 
 def live(client, first, last, names="mdsrv"):
@@ -72,6 +73,7 @@ def test_every_learners_decisions_are_explained_as_they_were(daemon):
     check(one, {**explained, **more}, [*picked, *(f"{name}-{i}" for name in "mdsrv" for i in (60, 79))])
     text = past(one, "m", "m-17")
     assert all(e["state"] == "decision" for e in (json.loads(text), explained["m-17"]))
+    assert [explained[f"{name}-{i}"].get("eligible") for name in "md" for i in (3, 10, 17)] == [None, 2, None] * 2
     assert explained["r-17"]["arm"] in ("red", "blue", "item-17") and "arm" not in explained["r-0"]
     assert past(one, "m", "m-17") == text
 
