@@ -7,6 +7,7 @@
 
 #include "support.h"
 #include "tools/bakeoff/bakeoff_report.h"
+#include "tools/bakeoff/bakeoff_store.h"
 
 static void assert_near(double value, double expected, double tolerance)
 {
@@ -386,6 +387,11 @@ static void test_reports_name_what_is_not_in_means(void **state)
 	                             "</strong></p>\n"));
 	free(text);
 	free(page);
+	char base[2 * COP_BAKEOFF_PATH_ROOM];
+	memset(base, 'x', sizeof base - 1);
+	base[sizeof base - 1] = '\0';
+	assert_int_equal(cop_bakeoff_report_write(&report, base, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "too long"));
 	cop_bakeoff_score_fini(&s);
 	clear(&t);
 }
