@@ -287,6 +287,18 @@ def test_kills_at_any_moment(daemon, seed):
     assert {n: one.client().model(n) for n in "md"} == state
 
 
+def test_client_says_when_the_daemon_ends_before_the_order(daemon):
+    one = daemon(ENSEMBLE + DISK)
+    live(one.client(), 0, 20, "m")
+    one.write_config((model("m", reward_window="20min")) + DISK)
+    asked = subprocess.Popen([program("COPPICE"), "ctl", "--timeout", "1", "--endpoint", one.ipc("admin"), "forget", "tom"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert "goes on later" in asked.stderr.readline()
+    one.kill()
+    printed, told = asked.communicate(timeout=DEADLINE)
+    assert asked.returncode != 0 and printed == "" and "no daemon answers" in told, (printed, told)
+
+
 def test_order_waits_for_a_reload_of_a_changed_file(daemon):
     one = daemon(ENSEMBLE + DISK)
     client = one.client()

@@ -2,10 +2,13 @@
  * many segments; and what became of what was found. */
 #include "daemon/durable/past_search.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "daemon/durable/past_fate.h"
 #include "daemon/durable/past_find.h"
 #include "store/journal_writer.h"
@@ -178,6 +181,24 @@ static void test_whole_ids_and_records_are_found(void **state)
 	assert_true(diag.message[0] != '\0');
 }
 
+static void test_segment_without_its_header_is_told(void **state)
+{
+	static cop_past_search found;
+	const cop_past_search_wanted wanted = all_of("none of these", 3);
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_diag diag = { 0 };
+	(void)state;
+	fill();
+	cop_journal_name(1, false, name);
+	char *path = cop_journal_path(wanted.folder, name);
+	assert_non_null(path);
+	int file = open(path, O_WRONLY | O_CLOEXEC);
+	assert_true(file >= 0 && pwrite(file, "no header", 9, 0) == 9 && close(file) == 0);
+	assert_int_equal(cop_past_search_run(&wanted, &found, &diag), COP_EFORMAT);
+	assert_non_null(strstr(diag.source, name));
+	cop_mem_free(path);
+}
+
 static void test_empty_journal_has_nothing(void **state)
 {
 	static cop_past_search found;
@@ -249,6 +270,7 @@ int main(void)
 		TEST(test_pages_are_the_list_from_its_end),
 		TEST(test_work_is_bounded_and_goes_on),
 		TEST(test_whole_ids_and_records_are_found),
+		TEST(test_segment_without_its_header_is_told),
 		TEST(test_empty_journal_has_nothing),
 		TEST(test_fates_are_those_that_the_records_tell),
 	};
