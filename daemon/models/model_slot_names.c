@@ -199,7 +199,8 @@ const char *cop_model_slot_candidate_name(const cop_model_slot *slot, size_t ind
 	const cop_config_list *list = &slot->config->candidate_name_list;
 	if (index < list->count)
 		return list->items[index];
-	return slot->names_saved && slot->shape.candidate_features == slot->shape.features
+	return slot->names_saved && slot->shape.candidate_features == slot->shape.features &&
+	                       slot->shape.least_features == 0
 	               ? cop_model_slot_feature_name(slot, index)
 	               : NULL;
 }

@@ -193,7 +193,7 @@ cop_err cop_recorded_model_shape(cop_recorded_model *told, const cop_wire_shape 
 	cop_wire_shape shape = *wanted;
 	shape.max_nonzeros = larger(shape.max_nonzeros, told->shape.max_nonzeros);
 	shape.max_candidates = larger(shape.max_candidates, told->shape.max_candidates);
-	shape.least_features = shape.features != 0 && shape.max_candidates == 0 ? 1 : 0; /* some may have come later */
+	shape.least_features = shape.features != 0 ? 1 : 0; /* some may have come later */
 	cop_err err = make_workspace(told, &shape);
 	if (err == COP_EFULL)
 		cop_diag_message(diag, "model \"%s\": %zu candidates of that many features are too much to read",
@@ -256,8 +256,7 @@ static bool fits_values(const cop_journal_history_model *m, const cop_wire_model
 static bool fits(const cop_recorded_model *told, const cop_wire_model *model)
 {
 	const cop_journal_history_model *m = &told->model;
-	bool more =
-	        m->features != 0 && m->features < model->features && model->max_candidates == 0; /* some were added */
+	bool more = m->features != 0 && m->features < model->features; /* some were added */
 	bool same_input = more || (m->features == model->features && (m->features != 0 || m->bits == model->bits));
 	bool same_arms = m->arms == model->arms || (m->arms > 0 && m->arms < model->arms); /* some were added */
 	return same_input && same_arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&

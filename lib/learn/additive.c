@@ -476,13 +476,15 @@ static cop_err load_sparse(cop_additive *model, size_t outputs, cop_cursor *curs
 	return cursor->err;
 }
 
+static size_t behind_of(const cop_additive_settings *set) { return set->behind == 0 ? 1 : set->behind; }
+
 /* Of `saved` rows of `width` numbers, those of what may be fewer inputs and fewer columns. */
 static void load_inputs(const cop_additive *model, float *block, size_t saved, size_t width, cop_cursor *cursor)
 {
-	const size_t inputs = model->set.inputs,
+	const size_t behind = behind_of(&model->set), added = model->set.inputs - saved,
 	             columns = block == model->w || block == model->w_sum ? model->n : model->columns;
 	for (size_t j = 0; j < saved; j++)
-		cop_cursor_f32s(cursor, block + cop_grown_inputs_place(j, saved, inputs) * columns, width);
+		cop_cursor_f32s(cursor, block + cop_grown_inputs_behind(j, saved, behind, added) * columns, width);
 }
 
 /* All rows of W, as they were written before only some were. */
@@ -521,7 +523,7 @@ cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	inputs = sparse ? inputs ^ COP_SPARSE_MARK : inputs;
-	if ((inputs != set->inputs && set->sparse) || inputs == 0 || inputs > set->inputs || outputs == 0 ||
+	if ((inputs != set->inputs && set->sparse) || inputs < behind_of(set) || inputs > set->inputs || outputs == 0 ||
 	        outputs > set->outputs || trees != set->trees || height != set->height)
 		return COP_ESHAPE;
 	return sparse ? load_sparse(model, (size_t)outputs, cursor)

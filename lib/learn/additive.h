@@ -35,6 +35,7 @@ typedef struct cop_additive_settings {
 	bool sparse;      /* rows are: only inputs that were learned are saved */
 	bool in_parts;    /* room for cop_additive_begin */
 	bool along;       /* room for cop_additive_update_along; no linear term (A is not there) */
+	size_t behind;    /* dense: the last inputs, before which further ones may come; 0: the constant alone */
 	float split_rate; /* AdaGrad rates of W, Theta and A */
 	float leaf_rate;
 	float linear_rate;

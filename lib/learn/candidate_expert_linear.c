@@ -3,12 +3,15 @@
 #include "learn/candidate_expert.h"
 
 #include "base/mem.h"
+#include "learn/grown_inputs.h"
 #include "learn/second_order.h"
 
 #define RIDGE       1.0
 #define FULL_INPUTS 1024
 
 typedef struct linear_scorer {
+	cop_cross_features_settings joint;
+	size_t inputs;
 	cop_second_order *model;
 	cop_cross_features_fold fold;
 } linear_scorer;
@@ -38,6 +41,8 @@ static cop_err create(const cop_candidate_expert_settings *settings, cop_rng *rn
 	linear_scorer *s = cop_mem_alloc(1, sizeof *s);
 	if (s == NULL)
 		return COP_ENOMEM;
+	s->joint = *joint;
+	s->inputs = whole;
 	s->fold.v = cop_mem_alloc(joint->sparse ? 1 : joint->candidate_features, sizeof *s->fold.v);
 	cop_err err = s->fold.v == NULL
 	                      ? COP_ENOMEM
@@ -98,9 +103,28 @@ static void save(const void *scorer, cop_bytes *bytes)
 	cop_second_order_save(((const linear_scorer *)scorer)->model, bytes);
 }
 
+/* A state of `features` context features, which are fewer: of `saved` inputs. */
+static cop_err load_fewer(linear_scorer *s, size_t features, size_t saved, cop_cursor *cursor)
+{
+	uint32_t *place = cop_mem_alloc(saved, sizeof *place);
+	if (place == NULL)
+		return COP_ENOMEM;
+	for (size_t j = 0; j < saved; j++)
+		place[j] = (uint32_t)cop_grown_inputs_behind(j, saved, saved - features, s->joint.features - features);
+	cop_err err = cop_second_order_load_placed(s->model, place, saved, cursor);
+	cop_mem_free(place);
+	return err;
+}
+
 static cop_err load(void *scorer, cop_cursor *cursor)
 {
-	return cop_second_order_load(((linear_scorer *)scorer)->model, cursor);
+	linear_scorer *s = scorer;
+	cop_cursor ahead = *cursor;
+	const uint64_t saved = cop_cursor_u64(&ahead);
+	if (ahead.err != COP_OK || saved >= s->inputs || s->joint.sparse)
+		return cop_second_order_load(s->model, cursor);
+	const size_t features = cop_cross_features_fewer(&s->joint, (size_t)saved);
+	return features == 0 ? COP_ESHAPE : load_fewer(s, features, (size_t)saved, cursor);
 }
 
 const cop_candidate_expert_class cop_candidate_expert_linear = {

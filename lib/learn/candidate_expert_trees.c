@@ -22,6 +22,7 @@ static cop_additive_settings additive(const cop_candidate_expert_settings *setti
 		.trees = settings->trees,
 		.height = settings->height,
 		.in_parts = true,
+		.behind = settings->joint.candidate_features + 1,
 		.split_rate = SPLIT_RATE * settings->rate,
 		.leaf_rate = LEAF_RATE * settings->rate,
 		.linear_rate = LINEAR_RATE * settings->rate,

@@ -49,6 +49,14 @@ void cop_cross_features_sizes(const cop_cross_features_settings *s, size_t *near
 	*whole = *near + products(s);
 }
 
+/* Whole rows have (1 + d_c) (1 + d_a) inputs. */
+size_t cop_cross_features_fewer(const cop_cross_features_settings *s, size_t whole)
+{
+	const size_t each = s->candidate_features + 1, features = whole / each - (whole < each ? 0 : 1);
+	const bool pairs = !s->sparse && all_pairs(s) && whole % each == 0;
+	return pairs && features >= 1 && features <= s->features ? features : 0;
+}
+
 double cop_cross_features_footprint(const cop_cross_features_settings *s)
 {
 	size_t near, whole;

@@ -42,6 +42,10 @@ double cop_cross_features_footprint(const cop_cross_features_settings *settings)
 size_t cop_cross_features_near(const cop_cross_features *joint);
 size_t cop_cross_features_whole(const cop_cross_features *joint);
 void cop_cross_features_sizes(const cop_cross_features_settings *settings, size_t *near, size_t *whole);
+/* The context features, at most as many, of dense rows in which every pair is a product, too, and that have so many
+ * inputs; 0: none have. An input of these that is none of a context feature is one further for each context feature
+ * that is not theirs (learn/grown_inputs.h). */
+size_t cop_cross_features_fewer(const cop_cross_features_settings *settings, size_t whole);
 /* The context and candidate features that a product input is of; false when it is none, or shared by many. */
 bool cop_cross_features_pair(const cop_cross_features *joint, size_t input, size_t *feature, size_t *candidate_feature);
 

@@ -10,11 +10,19 @@
 
 #define SUM_START 1.0f
 
+/* Nothing is learned. */
+static void begin(cop_cross_linear *linear)
+{
+	memset(linear->w, 0, linear->inputs * sizeof *linear->w);
+	for (size_t i = 0; i < linear->inputs; i++)
+		linear->sum[i] = SUM_START;
+}
+
 cop_err cop_cross_linear_init(
         cop_cross_linear *linear, const cop_cross_features_settings *joint, bool products_only, float rate)
 {
 	size_t near;
-	*linear = (cop_cross_linear){ .rate = rate, .sparse = joint->sparse };
+	*linear = (cop_cross_linear){ .joint = *joint, .rate = rate, .sparse = joint->sparse };
 	cop_cross_features_sizes(joint, &near, &linear->inputs);
 	linear->from = products_only ? near : 0;
 	linear->w = cop_mem_alloc(linear->inputs, sizeof *linear->w);
@@ -22,8 +30,7 @@ cop_err cop_cross_linear_init(
 	linear->fold.v = cop_mem_alloc(joint->sparse ? 1 : joint->candidate_features, sizeof *linear->fold.v);
 	if (linear->w == NULL || linear->sum == NULL || linear->fold.v == NULL)
 		return COP_ENOMEM;
-	for (size_t i = 0; i < linear->inputs; i++)
-		linear->sum[i] = SUM_START;
+	begin(linear);
 	return COP_OK;
 }
 
@@ -137,15 +144,43 @@ void cop_cross_linear_save(const cop_cross_linear *linear, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, rows.sums, rows.rows);
 }
 
+/* The inputs of whole rows that a saved state of so many weights had; 0: it is none of fewer context features. */
+static size_t saved_inputs(const cop_cross_linear *linear, uint64_t weights)
+{
+	const size_t each = linear->joint.candidate_features;
+	if (linear->sparse || weights > linear->inputs)
+		return 0;
+	if (linear->from == 0)
+		return (size_t)weights;
+	return (size_t)weights % each == 0 ? ((size_t)weights / each + 1) * (each + 1) : 0;
+}
+
+/* One of two arrays of a state of fewer context features: products lie in the same order. */
+static void load_values(
+        const cop_cross_linear *linear, float *values, size_t weights, size_t features, cop_cursor *cursor)
+{
+	const size_t added = linear->joint.features - features, first = linear->from == 0 ? features : 0;
+	cop_cursor_f32s(cursor, values + linear->from, first);
+	cop_cursor_f32s(cursor, values + linear->from + first + (first > 0 ? added : 0), weights - first);
+}
+
 cop_err cop_cross_linear_load(cop_cross_linear *linear, cop_cursor *cursor)
 {
 	const cop_sparse_state rows = rows_of(linear);
 	uint64_t count = cop_cursor_u64(cursor);
 	bool sparse = linear->sparse && (count & COP_SPARSE_MARK) != 0;
-	if (cursor->err == COP_OK && (sparse ? count ^ COP_SPARSE_MARK : count) != rows.rows)
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	const bool same = (sparse ? count ^ COP_SPARSE_MARK : count) == rows.rows;
+	const size_t features = same ? 0 : cop_cross_features_fewer(&linear->joint, saved_inputs(linear, count));
+	if (!same && features == 0)
 		return COP_ESHAPE;
 	if (sparse) {
 		cop_sparse_state_load(&rows, false, NULL, cursor);
+	} else if (!same) {
+		begin(linear);
+		load_values(linear, linear->w, (size_t)count, features, cursor);
+		load_values(linear, linear->sum, (size_t)count, features, cursor);
 	} else {
 		cop_cursor_f32s(cursor, rows.values, rows.rows);
 		cop_cursor_f32s(cursor, rows.sums, rows.rows);

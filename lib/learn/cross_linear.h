@@ -12,6 +12,7 @@
 #include "learn/explanation.h"
 
 typedef struct cop_cross_linear {
+	cop_cross_features_settings joint;
 	size_t from, inputs;
 	float rate;
 	bool sparse;
@@ -35,7 +36,8 @@ void cop_cross_linear_update(cop_cross_linear *linear, const cop_row *whole, flo
 void cop_cross_linear_explain(const cop_cross_linear *linear, const cop_row *whole, cop_explained_expert *expert);
 
 void cop_cross_linear_save(const cop_cross_linear *linear, cop_bytes *bytes);
-/* COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+/* Dense, every pair a product: also of fewer context features; further ones' weights are as they begin. COP_ESHAPE,
+ * COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_cross_linear_load(cop_cross_linear *linear, cop_cursor *cursor);
 
 #endif

@@ -34,7 +34,7 @@ bool cop_learner_plays_candidates(const cop_learner_settings *settings)
 const char *cop_learner_keeps_features(const cop_learner_settings *settings, size_t features)
 {
 	const cop_learner_class *class = cop_learner_find(settings->learner);
-	if (class == NULL || class->candidates || class->fixed)
+	if (class == NULL || class->fixed)
 		return "the learner takes no further features";
 	if (settings->features == 0 || features == 0)
 		return "sparse contexts have no number of features";

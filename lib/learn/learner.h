@@ -229,7 +229,8 @@ const cop_learner_class *cop_learner_find(const char *name);
 bool cop_learner_plays_values(const cop_learner_settings *settings);
 bool cop_learner_plays_candidates(const cop_learner_settings *settings);
 /* Whether saved states of the fewer of settings->features and `features` can be loaded by a learner of the more, which
- * may be as many: of dense contexts, not of candidates. */
+ * may be as many: of dense contexts, not of candidates. Loading still refuses a state of another form than that of so
+ * many (COP_ESHAPE). */
 bool cop_learner_takes_features(const cop_learner_settings *settings, size_t features);
 /* Why they cannot, in words; NULL: they can. */
 const char *cop_learner_keeps_features(const cop_learner_settings *settings, size_t features);

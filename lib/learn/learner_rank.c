@@ -25,7 +25,7 @@ typedef struct ranker {
 	cop_explorer explorer;
 	cop_standardiser *of_contexts, *of_candidates;
 	cop_cross_features *joint;
-	cop_concat_row joined; /* raw, for a refit */
+	cop_concat_row joined; /* raw, for a refit: unknown features of the context are at their means */
 	cop_mixture mixture;   /* of max_candidates losses */
 	float *hoped;          /* the mixture's losses less optimism times widths */
 	bool widths;           /* the linear scorer's are known, and cheap enough */
@@ -126,7 +126,10 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		return COP_ENOMEM;
 	r->base.class = &cop_learner_rank;
 	r->base.settings = *settings;
+	r->base.known = settings->known;
 	cop_err err = create_parts(r);
+	if (err == COP_OK && settings->known > 0)
+		err = cop_standardiser_know(r->of_contexts, settings->known);
 	if (err != COP_OK) {
 		destroy(&r->base);
 		return err;
@@ -149,6 +152,14 @@ static void set_candidate(ranker *r, const cop_row *raw)
 	cop_cross_features_set_candidate(r->joint, &a);
 }
 
+static void join_context(ranker *r, const cop_row *raw)
+{
+	cop_row whole = *raw;
+	if (r->base.known > 0)
+		(void)cop_standardiser_fill(r->of_contexts, raw, &whole);
+	cop_concat_row_set_context(&r->joined, &whole);
+}
+
 static float refit_says(ranker *r, const cop_row *candidate)
 {
 	cop_row raw;
@@ -164,7 +175,7 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 	cop_mixture *m = &r->mixture;
 	set_context(r, x);
 	if (m->refit != NULL)
-		cop_concat_row_set_context(&r->joined, x);
+		join_context(r, x);
 	for (size_t i = 0; i < MEMBERS; i++)
 		members[i]->begin(m->member[i], r->joint);
 	for (size_t k = 0; k < count; k++) {
@@ -260,7 +271,7 @@ static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, c
 {
 	cop_row raw;
 	float predicted;
-	cop_concat_row_set_context(&r->joined, x);
+	join_context(r, x);
 	cop_concat_row_row(&r->joined, candidate, &raw);
 	cop_refit_predict(r->mixture.refit, &raw, &predicted);
 	cop_refit_learn(r->mixture.refit, &raw, 0, loss, true);
@@ -416,6 +427,19 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 	cop_mixture_save_members(&r->mixture, bytes);
 }
 
+/* What a saved state of dense contexts says of those that come: of which features they may lack some. */
+static void know_features(ranker *r)
+{
+	cop_learner *learner = &r->base;
+	const size_t candidate = learner->settings.candidate_features;
+	if (learner->settings.features == 0)
+		return;
+	learner->known = learner->settings.known = cop_standardiser_known(r->of_contexts);
+	cop_mixture_expect_refit(&r->mixture, 1, learner->known + candidate);
+	if (r->mixture.refit != NULL)
+		cop_refit_expect_behind(r->mixture.refit, candidate);
+}
+
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ranker *r = (ranker *)learner;
@@ -429,6 +453,8 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 		err = cop_standardiser_load(r->of_contexts, cursor);
 	if (err == COP_OK)
 		err = cop_standardiser_load(r->of_candidates, cursor);
+	if (err == COP_OK)
+		know_features(r);
 	return err == COP_OK ? cop_mixture_load_members(&r->mixture, cursor) : err;
 }
 

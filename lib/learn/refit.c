@@ -15,8 +15,9 @@
 
 struct cop_refit {
 	size_t features, outputs;
-	size_t saved; /* outputs of what is loaded next, at most as many; 0: the same */
-	size_t least; /* features that its trees may have instead of all; 0: none */
+	size_t saved;  /* outputs of what is loaded next, at most as many; 0: the same */
+	size_t least;  /* features that its trees may have instead of all; 0: none */
+	size_t behind; /* the last features, before which others are added; 0: they are the last */
 	uint64_t rev;
 	cop_trees *trees; /* NULL: none yet */
 	size_t count;     /* trees */
@@ -307,6 +308,21 @@ void cop_refit_save(const cop_refit *refit, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, refit->seen, numbers);
 }
 
+/* The trees' last features become the last of all. */
+static cop_err move_features(cop_refit *r)
+{
+	const size_t features = cop_trees_features(r->trees);
+	cop_trees *moved;
+	if (features < r->behind)
+		return COP_EFORMAT;
+	cop_err err = cop_trees_widen(r->trees, features - r->behind, r->features - features, &moved);
+	if (err != COP_OK)
+		return err;
+	cop_trees_free(r->trees);
+	r->trees = moved;
+	return COP_OK;
+}
+
 static cop_err load_trees(cop_refit *r, cop_cursor *cursor)
 {
 	cop_cursor head = *cursor;
@@ -325,7 +341,8 @@ static cop_err load_trees(cop_refit *r, cop_cursor *cursor)
 		return err;
 	const size_t features = cop_trees_features(r->trees);
 	const bool fewer = r->least > 0 && features >= r->least && features < r->features;
-	return cop_refit_check(r->trees, fewer ? features : r->features, r->outputs, NULL);
+	err = cop_refit_check(r->trees, fewer ? features : r->features, r->outputs, NULL);
+	return err == COP_OK && fewer && r->behind > 0 ? move_features(r) : err;
 }
 
 /* Those of the saved outputs of each leaf; the others are 0, as they were made. */
@@ -352,6 +369,8 @@ void cop_refit_expect_saved(cop_refit *refit, size_t outputs, size_t features)
 	refit->saved = outputs;
 	refit->least = features;
 }
+
+void cop_refit_expect_behind(cop_refit *refit, size_t behind) { refit->behind = behind; }
 
 cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor)
 {

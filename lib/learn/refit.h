@@ -51,6 +51,9 @@ COP_CHECK cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor);
 /* What is loaded next has so many outputs, at most as many as this one; 0: as many. Its trees look at all features of
  * dense rows or, fitted before some were added, at the first ones, at least so many; 0: at all. */
 void cop_refit_expect_saved(cop_refit *refit, size_t outputs, size_t features);
+/* Features are added before the last `behind` ones: trees of fewer look at all from then on, but at none of the added.
+ */
+void cop_refit_expect_behind(cop_refit *refit, size_t behind);
 /* As learn/learner.h's of the same names. */
 COP_CHECK cop_err cop_refit_make_room(cop_refit *refit, const cop_refit *from);
 void cop_refit_inherit(cop_refit *refit, cop_refit *from);

@@ -325,13 +325,21 @@ static cop_sparse_state rows_of(const cop_second_order *model)
 		.width = model->columns };
 }
 
-/* arms: of the saved model; further ones stay as they began. */
-static void load_weights(cop_second_order *model, uint8_t form, size_t arms, cop_cursor *cursor)
+/* What a saved model was like, and where its inputs are. */
+typedef struct saved_form {
+	size_t inputs, arms, side;
+	const uint32_t *place; /* NULL: the constant is the last, and the others are where they were */
+} saved_form;
+
+/* Further arms, and inputs of diagonals, stay as they began. */
+static void load_weights(cop_second_order *model, uint8_t form, const saved_form *saved, cop_cursor *cursor)
 {
-	const size_t columns = columns_of(arms);
+	const size_t arms = saved->arms, columns = columns_of(arms);
 	if (form == DIAGONAL_ROWS) {
 		cop_sparse_state rows = rows_of(model);
 		rows.saved = columns;
+		rows.place = saved->place;
+		rows.places = saved->inputs;
 		cop_sparse_state_load(&rows, false, NULL, cursor);
 		return;
 	}
@@ -362,12 +370,6 @@ void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, model->w, w_size(model));
 	cop_bytes_put_f32s(bytes, model->p, p_size(model));
 }
-
-/* What a saved model was like, and where its inputs are. */
-typedef struct saved_form {
-	size_t inputs, arms, side;
-	const uint32_t *place; /* NULL: the constant is the last, and the others are where they were */
-} saved_form;
 
 static size_t place_of(const cop_second_order *model, const saved_form *form, size_t j)
 {
@@ -417,7 +419,8 @@ static cop_err load(cop_second_order *model, const uint32_t *place, size_t expec
 	if (arms == 0 || arms > model->arms || inputs != expected)
 		return COP_ESHAPE;
 	const saved_form saved = { (size_t)inputs, (size_t)arms, (size_t)side, place };
-	if (inputs < model->inputs) {
+	const bool placed = form == DIAGONAL_ROWS && model->side == 0 && place != NULL;
+	if (inputs < model->inputs && !placed) {
 		const bool blocks = (form == FULL || form == BLOCKS) && model->side > 0 && side > 0;
 		if (!blocks || side > cop_kernel_pad(saved.inputs))
 			return COP_ESHAPE;
@@ -426,7 +429,7 @@ static cop_err load(cop_second_order *model, const uint32_t *place, size_t expec
 	bool same = form == form_of(model) || (form == DIAGONAL && model->side == 0);
 	if (!same || (model->side > 0 && side != model->side))
 		return COP_ESHAPE;
-	load_weights(model, form, (size_t)arms, cursor);
+	load_weights(model, form, &saved, cursor);
 	for (size_t i = 0; model->side == 0 && cursor->err == COP_OK && i < p_size(model); i++)
 		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
 			return COP_EFORMAT; /* it only ever falls */

@@ -44,8 +44,9 @@ void cop_sparse_state_load(const cop_sparse_state *state, bool begun, uint8_t *m
 {
 	uint64_t count = cop_cursor_u64(cursor);
 	uint64_t next = 0; /* row that may come */
+	const size_t rows = state->place == NULL ? state->rows : state->places;
 	const size_t width = state->saved == 0 ? state->width : state->saved;
-	if (cursor->err == COP_OK && count > state->rows)
+	if (cursor->err == COP_OK && count > rows)
 		cursor->err = COP_EFORMAT;
 	if (!begun) {
 		begin(state->values, state->rows * state->width, state->values_started);
@@ -53,14 +54,15 @@ void cop_sparse_state_load(const cop_sparse_state *state, bool begun, uint8_t *m
 	}
 	for (uint64_t i = 0; i < count && cursor->err == COP_OK; i++) {
 		uint32_t row = cop_cursor_u32(cursor);
-		if (cursor->err == COP_OK && (row < next || row >= state->rows))
+		if (cursor->err == COP_OK && (row < next || row >= rows))
 			cursor->err = COP_EFORMAT;
 		if (cursor->err != COP_OK)
 			return;
 		next = (uint64_t)row + 1;
-		cop_cursor_f32s(cursor, state->values + row * state->width, width);
-		cop_cursor_f32s(cursor, state->sums + row * state->width, width);
+		const size_t at = state->place == NULL ? row : state->place[row];
+		cop_cursor_f32s(cursor, state->values + at * state->width, width);
+		cop_cursor_f32s(cursor, state->sums + at * state->width, width);
 		if (moved != NULL)
-			moved[row] = 1;
+			moved[at] = 1;
 	}
 }

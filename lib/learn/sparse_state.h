@@ -20,6 +20,9 @@ typedef struct cop_sparse_state {
 	size_t rows, width;
 	/* width of the rows to be loaded, at most width; 0: the same. The rest of a row stays as it began */
 	size_t saved;
+	/* Where each of the rows to be loaded lies here, ascending, and how many of them there are; NULL: the same. */
+	const uint32_t *place;
+	size_t places;
 } cop_sparse_state;
 
 /* moved: a flag for each row (those are written); NULL: rows whose values or sums are not as they began. */

@@ -132,6 +132,55 @@ cop_err cop_trees_new_latent(cop_latent **latent, cop_trees **out)
 	return COP_OK;
 }
 
+/* The entries' features, those from `from` on moved behind `more` others. */
+static cop_err widen_vectors(cop_tree_vectors *vectors, size_t from, size_t more, uint32_t **index)
+{
+	const size_t entries = vectors->count == 0 ? 0 : vectors->start[vectors->count];
+	*index = cop_mem_alloc(entries, sizeof **index);
+	if (*index == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < entries; i++)
+		(*index)[i] = vectors->index[i] + (vectors->index[i] < from ? 0 : (uint32_t)more);
+	vectors->index = *index;
+	return COP_OK;
+}
+
+static cop_err widen_tree(const cop_tree *tree, size_t from, size_t more, cop_tree **out)
+{
+	cop_tree_parts parts = *cop_tree_view(tree);
+	uint32_t *nodes = NULL, *facets = NULL, *rows = NULL;
+	parts.d += more;
+	cop_err err = widen_vectors(&parts.nodes, from, more, &nodes);
+	if (err == COP_OK)
+		err = widen_vectors(&parts.facets, from, more, &facets);
+	if (err == COP_OK)
+		err = widen_vectors(&parts.rows, from, more, &rows);
+	if (err == COP_OK)
+		err = cop_tree_new(&parts, out);
+	cop_mem_free(nodes);
+	cop_mem_free(facets);
+	cop_mem_free(rows);
+	return err;
+}
+
+cop_err cop_trees_widen(const cop_trees *trees, size_t from, size_t more, cop_trees **out)
+{
+	cop_err err = COP_OK;
+	COP_ASSERT(trees->latent == NULL && from <= trees->d);
+	cop_tree **tree = cop_mem_alloc(trees->count, sizeof *tree);
+	*out = NULL;
+	if (tree == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < trees->count && err == COP_OK; i++)
+		err = widen_tree(trees->tree[i], from, more, &tree[i]);
+	if (err == COP_OK)
+		err = cop_trees_new(trees->rule, trees->count, tree, trees->weight, trees->base, out);
+	for (size_t i = 0; i < trees->count; i++)
+		cop_tree_free(tree[i]);
+	cop_mem_free(tree);
+	return err;
+}
+
 bool cop_trees_adds(const cop_trees *trees) { return adds(trees->rule); }
 size_t cop_trees_count(const cop_trees *trees) { return trees->count; }
 

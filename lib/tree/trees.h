@@ -49,6 +49,10 @@ const cop_latent *cop_trees_latent(const cop_trees *trees); /* NULL but for rule
 size_t cop_trees_features(const cop_trees *trees);
 size_t cop_trees_outputs(const cop_trees *trees);
 
+/* The same trees over rows of `more` further features, which come before feature `from`, at most their number, and are
+ * not looked at. Caller frees *out. Contract: not latent. COP_ENOMEM; then *out is NULL. */
+COP_CHECK cop_err cop_trees_widen(const cop_trees *trees, size_t from, size_t more, cop_trees **out);
+
 /* K outputs; work has room for K floats. */
 void cop_trees_predict(const cop_trees *trees, const cop_row *row, float *work, double *out);
 /* Sums over the trees; of a latent tree its own. */

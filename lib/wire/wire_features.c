@@ -378,10 +378,12 @@ cop_err cop_wire_features_read(cop_wire_cursor *cursor, const cop_wire_shape *sh
 	return read_row(cursor, shape, workspace, NULL, row, fault);
 }
 
-/* NULL: their features have no names. */
+/* NULL: their features have no names. The contexts' are theirs, too, where there are as many, unless contexts were
+ * given features, which may be unknown. */
 static cop_wire_naming *naming_of_candidates(const cop_wire_shape *shape)
 {
-	cop_wire_naming *naming = shape->candidate_naming != NULL ? shape->candidate_naming : shape->naming;
+	cop_wire_naming *shared = shape->least_features == 0 ? shape->naming : NULL;
+	cop_wire_naming *naming = shape->candidate_naming != NULL ? shape->candidate_naming : shared;
 	bool fits = naming != NULL &&
 	            (shape->features == 0 || cop_feature_space_dimension(naming->space) == shape->candidate_features);
 	return fits ? naming : NULL;

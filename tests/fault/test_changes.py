@@ -20,6 +20,7 @@ LEARNERS = (
     {"learner": "dgt", "features": 2, "policy": "epsilon"},
     {"learner": "ridge", "features": 3},
     {"learner": "value", "features": 10},  # of 10 to 128 features: bins of that form
+    {"learner": "rank", "features": 2, "candidate_features": 2, "max_candidates": 4},
 )
 
 
@@ -44,9 +45,14 @@ class Scene:
             if self.rng.random() < 0.2:  # what is missing in between is unknown, too
                 x = {i: value for i, value in enumerate(x) if i < self.first[name] or self.rng.random() < 0.5}
             self.next += 1
-            mask = [self.rng.random() < 0.7 for _ in range(shape.get("arms", 1) - 1)] + [True]
-            masked = self.rng.random() < 0.5 and "arms" in shape
-            self.client.decide(name, self.next, x, **({"mask": mask} if masked else {}))
+            ranks = shape["learner"] == "rank"
+            choices = self.rng.randint(1, shape["max_candidates"]) if ranks else shape.get("arms", 1)
+            mask = [self.rng.random() < 0.7 for _ in range(choices - 1)] + [True]
+            masked = self.rng.random() < 0.5 and (ranks or "arms" in shape)
+            more = {"mask": mask} if masked else {}
+            if ranks:
+                more["c"] = [[self.rng.random() for _ in range(2)] for _ in range(choices)]
+            self.client.ok("rank" if ranks else "decide", name, {"id": self.next, "x": x, **more})
             self.open.setdefault(name, []).append(self.next)
             if self.rng.random() < 0.7:
                 waiting = self.open[name]
@@ -58,7 +64,7 @@ class Scene:
 
     @staticmethod
     def shape(shape, arms):
-        return {**shape, **({} if shape["learner"] == "value" else {"arms": arms})}
+        return {**shape, **({} if shape["learner"] in ("rank", "value") else {"arms": arms})}
 
     def change(self):
         served = sorted(set(self.shapes) - {"kept"})

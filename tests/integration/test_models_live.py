@@ -366,7 +366,7 @@ def test_features_of_the_file_are_added_by_a_reload_and_by_a_restart(daemon, tmp
 
 @pytest.mark.parametrize("shape, to", [
     ({"learner": "ensemble", "features": 0, "arms": 3}, 8),
-    ({"learner": "rank", "features": 3, "candidate_features": 2}, 4),
+    ({"learner": "rank", "features": 3, "candidate_features": 2}, 2),
     ({"learner": "value", "features": 3}, 10),
     ({"learner": "ensemble", "features": 3, "arms": 3}, 2),
 ], ids=["sparse", "rank", "bins", "fewer"])
@@ -466,6 +466,124 @@ def test_refits_go_on_over_added_features(daemon):
     one.kill()
     one.start()
     after = saved(one.client(), "x")
+    assert {k: after[k] for k in ("decisions", "rev", "short_contexts")} == {
+        k: state[k] for k in ("decisions", "rev", "short_contexts")}
+
+
+C = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.25]]
+RANK = {"learner": "rank", "features": 3, "candidate_features": 2, "max_candidates": 8, "height": 3, "trees": 4}
+
+
+def ranks(client, events, prefix, features=3):
+    for i in range(events):
+        x = [((i * 7 + j * 3) % 11) / 11 for j in range(features)]
+        c = [[((i * 5 + k * 3 + j) % 7) / 7 for j in range(2)] for k in range(1 + i % 4)]
+        action = client.ok("rank", "m", {"id": f"{prefix}-{i}", "x": x, "c": c})
+        assert client.feedback("m", f"{prefix}-{i}", 0.25 * (action["a"] + i % 2)) == "applied"
+
+
+def rank_predictions(client):
+    """Of each candidate, and of the best by each expert."""
+    out = []
+    for i in range(10):
+        told = client.ok("explain", "m", {"x": [i / 10, 0.5, 1 - i / 10], "c": C})
+        out += [*told["candidates"], *(e["prediction"] for e in told["experts"])]
+    return out
+
+
+def test_features_are_added_to_a_model_that_ranks(daemon, tmp_path):
+    text = {**RANK, "arms": None}
+    one = daemon(model(**text))
+    client = one.client()
+    ranks(client, 80, "first")
+    client.ok("rank", "m", {"id": "waits", "x": X, "c": C})
+    client.ok("rank", "m", {"id": "waits on", "x": X, "c": C})
+    before, losses = saved(client, "m"), rank_predictions(client)
+    one.write_config(model(**{**text, "features": 6}))
+    assert client.ok("reload")["applied"] == ["model m: features: 3 -> 6"]
+    one.logged("event=features_added model=m features=6 were=3")
+    after = saved(client, "m")
+    assert after["features"] == 6 and after["short_contexts"] == 0 and after["candidate_features"] == 2
+    assert {k: after[k] for k in ("decisions", "learned", "pending", "rev")} == {
+        k: before[k] for k in ("decisions", "learned", "pending", "rev")}
+    assert rank_predictions(client) == pytest.approx(losses, abs=1e-6)
+    assert client.feedback("m", "waits", 0.5) == "applied"
+    client.ok("rank", "m", {"id": "short", "x": X, "c": C})
+    client.ok("rank", "m", {"id": "map", "x": {0: 0.3, 5: 1}, "c": [{1: 2}, {0: 1}]})
+    client.ok("rank", "m", {"id": "whole", "x": X + [1, 2, 3], "c": C})
+    assert client.ok("feedback", "m", {"id": "other", "loss": 0.5, "x": X, "c": C[0], "p": 0.5})["result"] == "applied"
+    assert client.model("m")["short_contexts"] == 3
+    wrong = client.error("rank", "m", {"id": "n", "x": X, "c": [[1.0]]})
+    assert wrong["message"] == "c[0]: got 1 values, expected 2"
+    ranks(client, 40, "then", features=6)
+    state = saved(client, "m")
+    one.kill()
+    one.start()
+    client = one.client()
+    assert saved(client, "m") == state
+    assert client.feedback("m", "waits on", 0.25) == client.feedback("m", "map", 0.5) == "applied"
+    one.stop()
+    for path in one.state.glob("*.checkpoint"):
+        path.unlink()
+    one.start()  # from the journal alone, which tells when there were three
+    assert saved(one.client(), "m")["learned"] == state["learned"] + 2
+    one.stop()
+    for id in ("waits", "waits on", "map", "short"):
+        explained = one.run("--explain", "m", id)
+        assert explained.returncode == 0 and json.loads(explained.stdout)["id"] == id, explained
+    replayed = json.loads(tool("replay", "--format", "journal", one.state / "journal", "--learner", "rank", "--json"))
+    assert replayed["events"] > 100
+    tool("whatif", one.state, "epsilon=0.1", "policy=epsilon", "--json")
+    tool("whatif", one.state, "gamma=20", "--fresh", "--json")
+    logged = tmp_path / "log.json"
+    tool("convert", "--from", "journal", "--to", "dsjson", one.state / "journal", logged)
+    assert "NaN" not in logged.read_text() and '"x5":' in logged.read_text()
+
+
+def test_features_that_a_model_that_ranks_has_no_room_for_are_refused(daemon):
+    one = daemon(model(**{**RANK, "arms": None}))
+    client = one.client()
+    ranks(client, 20, "first")
+    state, losses = saved(client, "m"), rank_predictions(client)
+    message = refused(client, "m", "set", {"features": 341})  # (341 + 1) * (2 + 1) inputs
+    assert "in a form that has no room for 341" in message
+    assert "reset" in refused(client, "m", "set", {"candidate_features": 3})
+    assert saved(client, "m") == state and rank_predictions(client) == losses
+    change(client, "m", "set", {"features": 340})
+    assert rank_predictions(client) == pytest.approx(losses, abs=1e-6)
+    state = saved(client, "m")
+    one.kill()
+    one.start()
+    assert saved(one.client(), "m") == state
+
+
+def test_refits_of_a_model_that_ranks_go_on_over_added_features(daemon):
+    refit = section("refit", {"enabled": True, "every": "365d", "holdout": 0.3, "least_feedback": 1000000})
+    one = daemon(model(**{**RANK, "arms": None}, refits=True)[:-2] + refit + "}\n")
+    client = one.client()
+    ranks(client, 300, "first")
+    change(client, "m", "set", {"features": 5})
+    ranks(client, 60, "short")
+    ranks(client, 60, "whole", features=5)
+    for features in (6, 7):  # a challenger of fewer features goes on beside the model, which has more
+        ended = client.model("m")["refit"]["ended"]
+        client.ok("refit", "m")
+        wait_for(lambda: client.model("m")["refit"]["ended"] > ended, "the refit's end")
+        assert client.model("m")["refit"]["last"] not in ("data", "failed"), client.model("m")["refit"]
+        change(client, "m", "set", {"features": features})
+        ranks(client, 50, f"beside {features}")
+    if client.model("m")["challenger"]["state"] == "shadow":
+        client.ok("promote", "m")
+    losses = rank_predictions(client)
+    assert len(losses) == 10 * (len(C) + 4)  # the trees of the refit are one of four experts
+    change(client, "m", "set", {"features": 9})
+    assert rank_predictions(client) == pytest.approx(losses, abs=1e-6)
+    ranks(client, 20, "at last")
+    state, losses = saved(client, "m"), rank_predictions(client)
+    one.kill()
+    one.start()
+    assert rank_predictions(one.client()) == losses
+    after = saved(one.client(), "m")
     assert {k: after[k] for k in ("decisions", "rev", "short_contexts")} == {
         k: state[k] for k in ("decisions", "rev", "short_contexts")}
 

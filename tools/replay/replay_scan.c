@@ -32,6 +32,12 @@ static size_t known_of(const cop_row *row)
 	return known;
 }
 
+/* Of dense candidates, whose columns are not the contexts'. */
+static bool has_own_columns(const scan *s)
+{
+	return cop_replay_is_journal(s->run) || strcmp(s->options->format, "csv") == 0;
+}
+
 static void look_at(scan *s, const cop_logged_event *event)
 {
 	cop_replay_shape *shape = &s->shape;
@@ -44,7 +50,7 @@ static void look_at(scan *s, const cop_logged_event *event)
 	widen(shape, &event->x);
 	for (size_t i = 0; i < event->candidates; i++)
 		widen(shape, &event->candidate[i]);
-	if (event->candidates > 0 && event->candidate[0].dense != NULL && strcmp(s->options->format, "csv") == 0)
+	if (event->candidates > 0 && event->candidate[0].dense != NULL && has_own_columns(s))
 		shape->candidate_columns = event->candidate[0].d;
 	if (event->candidates > shape->candidates)
 		shape->candidates = event->candidates;

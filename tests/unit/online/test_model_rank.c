@@ -140,7 +140,7 @@ static void test_load_of_another_shape_is_refused(void **state)
 		else if (i == 1)
 			s.learner.max_candidates--;
 		else if (i == 2)
-			s.learner.features++;
+			s.learner.features--;
 		else
 			s.learner.max_candidates++; /* more is fine */
 		assert_int_equal(cop_model_new(&s, &other, &diag), COP_OK);

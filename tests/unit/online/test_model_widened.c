@@ -295,6 +295,71 @@ static void test_new_features_are_learned(void **state)
 	}
 }
 
+static void rank_settings_of(cop_model_settings *s)
+{
+	model_settings(s, "rank", false);
+	s->learner.arms = 0;
+	s->learner.candidate_features = 3;
+	s->learner.max_candidates = 4;
+	s->reward_window = 1e6;
+	s->pending_max = 1000;
+}
+
+/* Decision n of a model that ranks, whose contexts lack all that it was given. */
+static void rank_once(cop_model *model, cop_rng *rng, uint64_t n)
+{
+	float room[WIDEST], values[4][3];
+	cop_row candidate[4];
+	fixture_event e;
+	cop_decision d;
+	bool repeated;
+	const cop_event_id id = model_id(n);
+	fixture_draw(&e, rng, false);
+	const cop_row x = lacking(&e, cop_model_get_settings(model)->learner.features, room);
+	for (size_t i = 0; i < 4; i++) {
+		for (size_t j = 0; j < 3; j++)
+			values[i][j] = (float)cop_rng_normal(rng);
+		candidate[i] = (cop_row){ .d = 3, .dense = values[i] };
+	}
+	const cop_model_context context = { .id = &id, .x = &x, .candidate = candidate, .candidates = 1 + n % 4 };
+	assert_int_equal(cop_model_decide(model, &context, 600.0, &d, &repeated), COP_OK);
+}
+
+static void test_a_model_that_ranks_keeps_what_waits(void **state)
+{
+	cop_model_settings s;
+	cop_rng rng;
+	(void)state;
+	rank_settings_of(&s);
+	cop_model *few = model_new(&s);
+	cop_rng_init(&rng, FIXTURE_SEED, 391);
+	for (uint64_t n = 0; n < 300; n++) {
+		rank_once(few, &rng, n);
+		if (n % 3 != 0)
+			assert_int_equal(model_feedback(few, n, cop_rng_unit(&rng), 600.0), COP_FEEDBACK_APPLIED);
+	}
+	const refit_shape shape = { .d = FIXTURE_D + 3, .outputs = 1, .depth = 3 };
+	cop_trees *trees = refit_trees(&shape, 2, 5);
+	assert_int_equal(cop_learner_refit(cop_model_learner(few), trees, NULL), COP_OK);
+	cop_trees_free(trees);
+	cop_model *more = widened(few, FIXTURE_D + 5);
+	assert_int_equal(cop_model_known(more), FIXTURE_D);
+	assert_int_equal(cop_model_pending(more), cop_model_pending(few));
+	for (uint64_t n = 0; n < 300; n += 6)
+		assert_int_equal(model_feedback(more, n, 0.5, 600.0), COP_FEEDBACK_APPLIED);
+	assert_int_equal(cop_model_get_counters(more)->shorter, 0);
+	for (uint64_t n = 300; n < 400; n++)
+		rank_once(more, &rng, n);
+	assert_int_equal(cop_model_get_counters(more)->shorter, 100);
+	cop_model *same = widened(more, FIXTURE_D + 5);
+	check_same_bytes(more, same);
+	check_heir(few, FIXTURE_D + 5);
+	check_heir(more, FIXTURE_D + 7);
+	cop_model_free(few);
+	cop_model_free(more);
+	cop_model_free(same);
+}
+
 static void check_refused(const cop_model_settings *was, size_t features)
 {
 	cop_model_settings s = *was;
@@ -329,11 +394,11 @@ static void test_fewer_features_and_other_forms_are_refused(void **state)
 	check_refused(&s, 129);
 	s.learner.features = 1024;
 	check_refused(&s, 1025);
-	model_settings(&s, "rank", false);
-	s.learner.arms = 0;
-	s.learner.candidate_features = 2;
-	s.learner.max_candidates = 4;
-	check_refused(&s, FIXTURE_D + 1);
+	rank_settings_of(&s);
+	check_refused(&s, FIXTURE_D - 1);
+	check_refused(&s, 256); /* the linear scorer has no whole covariance there */
+	s.learner.candidate_features = 2000;
+	check_refused(&s, 33);
 }
 
 int main(void)
@@ -342,6 +407,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_learned_stays_and_what_waits_joins),
 		cmocka_unit_test(test_it_learns_as_if_the_features_had_been_there_unknown),
 		cmocka_unit_test(test_new_features_are_learned),
+		cmocka_unit_test(test_a_model_that_ranks_keeps_what_waits),
 		cmocka_unit_test(test_fewer_features_and_other_forms_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

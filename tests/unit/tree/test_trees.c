@@ -5,6 +5,7 @@
 
 #include "tree/tree_build.h"
 #include "tree/trees.h"
+#include "tree_fixture.h"
 
 /* Of d features and 2 outputs: x0 >= 0 gives b, else a. */
 static cop_tree *make_stump(size_t d, cop_tree_link link, const float *a, const float *b)
@@ -393,6 +394,74 @@ static void test_load_and_new_allocation_fails_gives_enomem(void **state)
 	cop_trees_free(trees);
 }
 
+/* Of 5 features and 2 outputs, its split a polytope of two facets. */
+static cop_tree *make_polytope(cop_rng *rng)
+{
+	const float r[] = { 0.5f, 1.0f };
+	float beta[2 * (5 + 1)];
+	cop_tree_build *build;
+	cop_tree *tree;
+	for (size_t i = 0; i < sizeof beta / sizeof *beta; i++)
+		beta[i] = (float)cop_rng_normal(rng);
+	assert_int_equal(cop_tree_build_new(5, 2, COP_TREE_VALUES, &build), COP_OK);
+	const int32_t root = cop_tree_build_polytope(build, 2, beta, r, -1.0f);
+	const int32_t left = cop_tree_build_constant(build, lean0);
+	cop_tree_build_children(build, root, left, cop_tree_build_constant(build, lean1));
+	assert_int_equal(cop_tree_build_finish(build, root, &tree), COP_OK);
+	cop_tree_build_free(build);
+	return tree;
+}
+
+static cop_trees *make_of_five(void)
+{
+	const fixture_shape shape = { .d = 5, .outputs = 2, .nodes = 6, .link = COP_TREE_VALUES, .linear = true };
+	const double base[] = { 0.5, -0.25 };
+	cop_rng rng;
+	cop_trees *trees;
+	cop_rng_init(&rng, 12, 0);
+	cop_tree *tree[] = { fixture_tree(&shape, &rng), fixture_tree(&shape, &rng), make_polytope(&rng) };
+	assert_int_equal(cop_trees_new(COP_TREES_SUM, 3, tree, weights, base, &trees), COP_OK);
+	return trees;
+}
+
+/* With `more` features before the fourth; allocations fail one after the other before. */
+static cop_trees *widened(const cop_trees *trees, size_t more)
+{
+	cop_trees *wide = NULL;
+	cop_err err = COP_ENOMEM;
+	for (unsigned long n = 1; err != COP_OK; n++) {
+		cop_test_alloc_fail(n, 0);
+		err = cop_trees_widen(trees, 3, more, &wide);
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+		assert_true(err == COP_OK || err == COP_ENOMEM);
+		assert_int_equal(wide == NULL, err != COP_OK);
+	}
+	return wide;
+}
+
+static void test_widen_looks_at_the_same_features(void **state)
+{
+	cop_trees *trees = make_of_five(), *wide = widened(trees, 4);
+	cop_rng rng;
+	(void)state;
+	cop_rng_init(&rng, 12, 1);
+	assert_int_equal(cop_trees_features(wide), 9);
+	for (int n = 0; n < 200; n++) {
+		float x[5], y[9], work[2];
+		double one[2], two[2];
+		for (size_t j = 0; j < 9; j++)
+			y[j] = (float)cop_rng_normal(&rng);
+		for (size_t j = 0; j < 5; j++)
+			x[j] = y[j < 3 ? j : j + 4];
+		cop_trees_predict(trees, &(cop_row){ .d = 5, .dense = x }, work, one);
+		cop_trees_predict(wide, &(cop_row){ .d = 9, .dense = y }, work, two);
+		assert_true(fabs(one[0] - two[0]) < 1e-5 && fabs(one[1] - two[1]) < 1e-5);
+	}
+	cop_trees_free(trees);
+	cop_trees_free(wide);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_load_hostile_head_refused),
 		cmocka_unit_test(test_load_without_trees_is_not_found),
 		cmocka_unit_test(test_load_and_new_allocation_fails_gives_enomem),
+		cmocka_unit_test(test_widen_looks_at_the_same_features),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -434,6 +434,34 @@ static void test_names_nth_allocation_fails_gives_enomem(void **state)
 	}
 }
 
+/* Candidates share the names of contexts that have as many features, but not of contexts that were given features. */
+static void test_names_are_shared_where_no_features_were_added(void **state)
+{
+	attempt *a = *state;
+	static const char *const names[] = { "a", "b", "c" };
+	float value[3], candidate_value[6];
+	fixture f;
+	fixture_init(&f);
+	cop_wire_names_free(a->naming);
+	assert_int_equal(cop_wire_names_new_list(names, 3, 2, &a->naming), COP_OK);
+	f.workspace.dense = value;
+	f.workspace.candidate_value = candidate_value;
+	cop_wire_shape shape = {
+		.features = 3, .candidate_features = 3, .max_candidates = 2, .losses = 1, .naming = a->naming
+	};
+	put_message(&a->bytes, "{'id': 1, 'c': [{'c': 2}, [1, 2, 3]], 'x': {'b': 0.5}}");
+	for (shape.least_features = 0; shape.least_features < 2; shape.least_features++) {
+		cop_wire_context context;
+		cop_err err = cop_wire_context_decode(
+		        a->bytes.data, a->bytes.length, &shape, &f.workspace, &context, &a->fault);
+		assert_int_equal(err, shape.least_features == 0 ? COP_OK : COP_ESHAPE);
+		if (err == COP_OK)
+			assert_true(candidate_value[0] == 0.0f && candidate_value[2] == 2.0f && value[2] == 0.0f);
+		else
+			assert_non_null(strstr(a->fault.message, "the model has no feature names"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_names_nth_allocation_fails_gives_enomem),
 		cmocka_unit_test_setup_teardown(test_names_of_a_flat_map_in_a_plain_space_are_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_with_carets_are_found_in_a_dense_space, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_are_shared_where_no_features_were_added, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		        test_names_of_flat_maps_are_read_as_the_naming_reads_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(
