@@ -209,6 +209,15 @@ static void put_odds(
 		cop_exposition_number(out, row->metric, label(slot, NULL, labels), figure(is, row));
 }
 
+static void put_flag(
+        const cop_model_slot *slot, const cop_control_summary *is, size_t g, const shown *row, cop_bytes *out)
+{
+	char labels[LABELS];
+	const void *at = (const char *)is + row->offset;
+	if (g == 0)
+		cop_exposition_whole(out, row->metric, label(slot, NULL, labels), *(const bool *)at);
+}
+
 static const shown counts[] = {
 	{ NULL, COP_METRIC(coppice_holdout_decisions), offsetof(cop_control_figures, decisions) },
 	{ NULL, COP_METRIC(coppice_holdout_losses), offsetof(cop_control_figures, losses) },
@@ -223,6 +232,9 @@ static const shown shares[] = {
 };
 static const shown odds[] = {
 	{ NULL, COP_METRIC(coppice_holdout_split_odds), offsetof(cop_control_summary, odds) },
+};
+static const shown flags[] = {
+	{ NULL, COP_METRIC(coppice_holdout_told_unevenly), offsetof(cop_control_summary, uneven) },
 };
 
 static void put_families(
@@ -301,6 +313,7 @@ void cop_control_body_metrics(const cop_model_table *models, cop_bytes *out)
 	put_families(models, gains, ROWS(gains), put_gain, out);
 	put_families(models, shares, ROWS(shares), put_share, out);
 	put_families(models, odds, ROWS(odds), put_odds, out);
+	put_families(models, flags, ROWS(flags), put_flag, out);
 	put_constants(models, out);
 }
 
