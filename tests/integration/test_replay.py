@@ -42,7 +42,10 @@ def log(tmp_path):
         (["x", "--format", "vw", "--live", "ipc://x", "--model", "m", "--learner", "dgt"], "daemon's configuration"),
         (["x", "--format", "vw", "--evaluate", "logged", "--compare", "dgt"], "--evaluate goes without --compare"),
         (["x", "--format", "vw", "--evaluate", "logged", "--height", "3"], "takes no options of a learner"),
-        (["x", "--format", "vw", "--resume", "r", "--arms", "3"], "--resume goes on as it was saved"),
+        *((["x", "--format", "vw", "--resume", "r", *option], "--resume goes on as it was saved")
+          for option in (["--arms", "3"], ["--seed", "3"], ["--height", "3"], ["--loss-range", "0,2"], ["--candidates", "9"],
+                         ["--max-nonzeros", "9"], ["--policy", "epsilon"])),
+        (["x", "--format", "vw", "--resume", "r", "--compare", "dgt"], "--resume goes without --evaluate and --compare"),
         (["x", "--format", "vw", "--threads", "2"], "--threads goes with --compare"),
         (["x", "--format", "vw", "--compare", "forest"], "expected ensemble, dgt, rank or value"),
         (["x", "--format", "vw", "--compare", "dgt:depth=3"], "'depth' is no option of a learner"),

@@ -349,6 +349,13 @@ def test_simulate_with_one_seed_gives_one_result():
     assert first != figures(simulate(*args, "--seed", 6))
 
 
+def test_simulate_takes_two_probes_beside_what_bins_lack():
+    args = [*data(ABALONE[:1]), "--learner", "value", "--events", 500]
+    two = figures(simulate(*args, "--feedback", "two", "--delta", 0.2))
+    assert figures(simulate(*args, "--delta", 0.2)) == two
+    assert figures(simulate(*args)) == figures(simulate(*args, "--feedback", "bins")) != two
+
+
 def test_simulate_learns_satimage():
     assert simulate(*data(SATIMAGE))["progressive_loss"] < 0.19
 

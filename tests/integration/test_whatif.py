@@ -119,6 +119,9 @@ def test_decisions_that_would_have_changed_are_listed(explored, tmp_path):
     whatif(one, "--model", "m", "--changed", again)
     assert again.read_text() == ""
     assert "no such file" in whatif(one, "--model", "m", "--changed", tmp_path / "no" / "x", fails=1).lower()
+    few = "--model", "m", "--from", str(lines[-1]["t"]), "--without", "0"
+    assert 0 < whatif(one, *few)["changed"] < 100  # so few that they are written when the file is closed
+    assert "/dev/full" in whatif(one, *few, "--changed", "/dev/full", fails=1)
     again.write_text("stays")
     whatif(one, "--model", "m", "--to", "1", "--changed", again, fails=1)
 
