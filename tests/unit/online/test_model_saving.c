@@ -376,7 +376,8 @@ static void test_every_part_of_a_shape_counts(void **state)
 	DIFFERS(ARMS, s.learner.features++, COP_OK);
 	DIFFERS(SPARSE, s.learner.features++, COP_ESHAPE);
 	DIFFERS(VALUES, s.learner.features++, COP_OK);
-	DIFFERS(RANKS, s.learner.features++, COP_ESHAPE);
+	DIFFERS(RANKS, s.learner.features++, COP_OK);
+	DIFFERS(RANKS, s.learner.features--, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.height++, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.trees++, COP_ESHAPE);
 	DIFFERS(ARMS, s.learner.literal = true, COP_ESHAPE);
