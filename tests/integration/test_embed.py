@@ -51,7 +51,9 @@ def test_tree_embedding_is_below_the_direct_fit(satimage, method):
 
 
 def test_predict_puts_rows_where_the_fit_put_them(satimage, tmp_path):
-    embed("--train", satimage, "--height", 2, "--rounds", 2, "--model", tmp_path / "m", "--out", tmp_path / "z.csv")
+    fit = embed("--train", satimage, "--height", 2, "--rounds", 2, "--model", tmp_path / "m", "--out", tmp_path / "z.csv")
+    again = embed("--train", satimage, *fit["settings"].split())  # all that it hangs on
+    assert {**again, "seconds": 0} == {**fit, "seconds": 0} and "--height 2 --rounds 2" in fit["settings"]
     fitted = numbers((tmp_path / "z.csv").read_text())
     out = coppice("predict", tmp_path / "m", satimage)[0]
     assert out.startswith("z0,z1\n")

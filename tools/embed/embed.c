@@ -98,11 +98,13 @@ static void take_words(const embedding *e, char *out, size_t size)
 {
 	const cop_embed_options *o = e->o;
 	int used = snprintf(out, size,
-	        "--method %s --perplexity %.10g --lambda %.10g --height %u --rounds %u --sweeps %u --mu %.10g --theta "
-	        "%.10g --seed %llu --scale %s",
+	        "--method %s --perplexity %.10g --lambda %.10g --height %u --rounds %u --sweeps %u --theta %.10g "
+	        "--seed %llu --scale %s",
 	        cop_embed_methods[o->fit.method], o->perplexity, o->fit.lambda, o->fit.tree.depth, o->fit.rounds,
-	        o->fit.tree.iterations, o->fit.mu, o->fit.theta, (unsigned long long)o->seed,
+	        o->fit.tree.iterations, o->fit.theta, (unsigned long long)o->seed,
 	        cop_scaling_names[cop_encoder_scaling(e->preparation)]);
+	if (o->fit.mu > 0.0) /* else it is chosen */
+		used += snprintf(out + used, size - (size_t)used, " --mu %.10g", o->fit.mu);
 	if (o->fit.method == COP_EMBEDDING_ELASTIC)
 		(void)snprintf(out + used, size - (size_t)used, " --repulsion %.10g", o->fit.repulsion);
 }
