@@ -200,6 +200,7 @@ static cop_test_attempt attempts[] = {
 	ATTEMPT(TRAIN " --learner tao --iterations 1 --trees 2", FILES),
 	ATTEMPT(TRAIN " --learner dgt --epochs 1", FILES),
 	ATTEMPT(TRAIN " --learner laptao --test rows.csv --labelled 0.5 --rounds 1 --baselines all", FILES),
+	ATTEMPT(TRAIN " --learner latent --epochs 1", FILES),
 	ATTEMPT(TRAIN " --learner cart --search --trials 2", FILES),
 	ATTEMPT("predict tree rows.csv --probabilities --leaves", FILES),
 	{ .name = "predict tree rows.csv --out kept.csv",
@@ -220,9 +221,14 @@ static cop_test_attempt attempts[] = {
 	ATTEMPT("convert --from class --to csv rows.csv out.csv", SAVED),
 	ATTEMPT("convert --from csv --to dsjson log.csv out.dsjson", SAVED),
 	ATTEMPT("journal stat " STATE, FILES),
+	ATTEMPT("journal stat " STATE " --json", FILES),
 	ATTEMPT("journal verify " STATE, FILES),
 	ATTEMPT("journal dump " STATE, FILES),
 	MODEL("simulate --data rows.csv --learner dgt --height 1 --json"),
+	{ .name = "simulate --data rows.csv --learner dgt --height 1 --refit-every 5", /* a refit's files may fail */
+	        .before = empty_printed,
+	        .run = run_attempt,
+	        .spares_memory = true },
 	MODEL("simulate --data rows.csv --learner rank --height 1 --trees 1 --items items.csv --holdout rows.csv"),
 };
 

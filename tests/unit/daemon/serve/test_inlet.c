@@ -260,6 +260,23 @@ static void test_largest_unfinished_message_gives_way(void **state)
 	disconnect(large);
 }
 
+static void test_connection_that_is_reset_is_forgotten(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_REQUESTS);
+	char byte;
+	assert_true(pass(l, 1, MIB, 70000) > 0);
+	assert_int_equal(look(f).connections, 1);
+	assert_int_equal(send(l.ours, "unread", 6, 0), 6); /* so that the end of the peer is no orderly one */
+	(void)close(l.peer);
+	ssize_t got;
+	while ((got = recv(l.ours, &byte, 1, MSG_DONTWAIT)) > 0)
+		;
+	assert_true(got == -1 && errno == ECONNRESET);
+	assert_true(look(f).unfinished == 0 && look(f).connections == 0);
+	(void)close(l.ours);
+}
+
 static void test_descriptor_given_out_again_is_another_connection(void **state)
 {
 	fixture *f = *state;
@@ -810,6 +827,7 @@ int main(void)
 		TEST(test_full_queue_stops_reading_until_it_is_taken),
 		TEST(test_long_frames_and_messages_end_their_connection),
 		TEST(test_largest_unfinished_message_gives_way),
+		TEST(test_connection_that_is_reset_is_forgotten),
 		TEST(test_descriptor_given_out_again_is_another_connection),
 		TEST(test_subscriber_that_reads_least_is_ended),
 		TEST(test_slowest_subscribers_are_ended_one_by_one),

@@ -97,8 +97,10 @@ static void test_look_is_wanted_where_nothing_that_it_sets_is_given(void **state
 		if (cop_train_look_wanted(&job) != cases[i].wanted)
 			fail_msg("case %zu", i);
 	}
-	cop_train_job job = { .learner = cop_train_learner_find("tao"), .alphas = 2 };
-	assert_false(cop_train_look_wanted(&job));
+	for (size_t alphas = 0; alphas <= 2; alphas++) {
+		const cop_train_job job = { .learner = cop_train_learner_find("tao"), .alphas = alphas };
+		assert_true(cop_train_look_wanted(&job) == (alphas == 0));
+	}
 	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++) { /* of cart's forests */
 		cop_train_job forest = { .learner = cop_train_learner_find("cart") };
 		give(&forest, COP_HYPERPARAMETER_TREES, 30.0);

@@ -538,7 +538,8 @@ static void test_search_that_cannot_fit_says_why(void **state)
 
 #define CHOICES 6
 
-/* Heights 1 to CHOICES on the numbers 0 to 99 times themselves; the trials' lines. */
+/* Heights 1 to CHOICES on the numbers 0 to 99 times themselves, by a race or, without one, by a search among them; the
+ * trials' lines. */
 static cop_err run_race(const cop_train_race *race, cop_train_found *found, size_t *best, char *lines, size_t room)
 {
 	char path[] = "/tmp/test_search_XXXXXX.csv";
@@ -563,7 +564,8 @@ static cop_err run_race(const cop_train_race *race, cop_train_found *found, size
 		assert_true(cop_hyperparameters_read(COP_HYPERPARAMETER_COMPLEXITY, "0", &choices[i].knobs));
 	}
 	cop_test_alloc_fail(fail_at, 0);
-	cop_err err = cop_train_search_race(&search, race, &job, CHOICES, choices, best, found, &diag);
+	cop_err err = race != NULL ? cop_train_search_race(&search, race, &job, CHOICES, choices, best, found, &diag)
+	                           : cop_train_search_among(&search, &job, CHOICES, choices, best, found, &diag);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(err != COP_OK, diag.message[0] != '\0');
 	take_lines(search.progress, lines, room);
@@ -619,15 +621,18 @@ static void test_race_of_all_is_a_search_among_them(void **state)
 	(void)state;
 	static const size_t field[] = { 99, 99, 99, 99, 99 };
 	const cop_train_race race = { 5, field, 1.0 };
-	cop_train_found found;
+	cop_train_found found, among;
 	char lines[1 << 12];
-	size_t trial[32], best, errors;
+	size_t trial[32], best, best_among, errors;
 	double mean[32], least = HUGE_VAL;
 	assert_int_equal(run_race(&race, &found, &best, lines, sizeof lines), COP_OK);
 	assert_int_equal(read_lines(lines, trial, mean, &errors), (size_t)5 * CHOICES);
 	for (size_t i = (size_t)4 * CHOICES; i < (size_t)5 * CHOICES; i++)
 		least = fmin(least, mean[i]);
 	assert_true(fabs(found.rating.mean - least) < 1e-4 * least && found.rating.error > 0.0);
+	assert_int_equal(run_race(NULL, &among, &best_among, lines, sizeof lines), COP_OK);
+	assert_int_equal(best_among, best);
+	assert_true(among.rating.mean == found.rating.mean && among.rating.error == found.rating.error);
 }
 
 static void test_race_nth_allocation_fails_gives_enomem(void **state)
@@ -635,16 +640,18 @@ static void test_race_nth_allocation_fails_gives_enomem(void **state)
 	(void)state;
 	static const size_t field[] = { 99, 2 };
 	const cop_train_race race = { 2, field, 0.5 };
-	cop_err err = COP_ENOMEM;
-	for (fail_at = 1; err == COP_ENOMEM; fail_at++) {
-		cop_train_found found;
-		char lines[1 << 12];
-		size_t best;
-		err = run_race(&race, &found, &best, lines, sizeof lines);
-		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+	for (int among = 0; among < 2; among++) {
+		cop_err err = COP_ENOMEM;
+		for (fail_at = 1; err == COP_ENOMEM; fail_at++) {
+			cop_train_found found;
+			char lines[1 << 12];
+			size_t best;
+			err = run_race(among ? NULL : &race, &found, &best, lines, sizeof lines);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+		}
+		fail_at = 0;
+		assert_int_equal(err, COP_OK);
 	}
-	fail_at = 0;
-	assert_int_equal(err, COP_OK);
 }
 
 int main(void)
