@@ -4,27 +4,14 @@ import csv
 import json
 import math
 import random
-import subprocess
 from pathlib import Path
 
 import numpy
-from conftest import DEADLINE, program, watched
+from conftest import coppice
 
 ROOT = Path(__file__).resolve().parents[2]
 VW = ROOT / "tests" / "data" / "vw"
 ARMS, FEATURES = 3, 4
-
-
-def coppice(*args, status=0, **more):
-    """(standard output, standard error) of the program, which must end with this status."""
-    command = [program("COPPICE"), *map(str, args)]
-    env = more.pop("env", None)
-    if "-" not in args:  # what stands in for standard input after an interrupt stays open until the end
-        env = watched(env)
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env=env, **more)
-    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
-    return done.stdout, done.stderr
 
 
 def replay(path, *args, format="vw", **more):

@@ -77,6 +77,18 @@ def watched(env=None):
     return env
 
 
+def coppice(*args, status=0, env=None, timeout=5 * DEADLINE, **more):
+    """(standard output, standard error) of the program, which must end with this status (None: any but 0) and give back
+    what it took."""
+    command = [program("COPPICE"), *map(str, args)]
+    # what stands in for standard input after an interrupt stays open until the end
+    env = env if "-" in args else watched(env)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=env, **more)
+    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
+    assert done.returncode == status or (status is None and done.returncode != 0), (command, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
 def quote(value):
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -270,6 +282,12 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def complaints(self):
+        """Its events of level error, but for answers to what was wrong in what it was asked for. One whose calls are made
+        to fail may log any."""
+        answers = {"failed", "config_wrong", "reload", "model_change"}
+        return set() if "LD_PRELOAD" in self.env else set(re.findall(r" error: event=(\w+)", self.log())) - answers
+
     def logged(self, text, times=1):
         """Waits for the text in the log, which is written behind the replies."""
         return wait_for(lambda: self.log().count(text) >= times, f"{text!r} in the log")
@@ -345,9 +363,14 @@ def spoiled(one, verb, spoil):
         front.close(linger=0)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "foresees(*events): events of level error that the test brings about")
+
+
 @pytest.fixture
-def daemon(tmp_path):
-    """daemon(text, ...): a running coppiced; start=False: only its configuration is written."""
+def daemon(tmp_path, request):
+    """daemon(text, ...): a running coppiced; start=False: only its configuration is written. Errors that the test does not
+    foresee fail it."""
     context = zmq.Context()
     made = []
 
@@ -367,6 +390,9 @@ def daemon(tmp_path):
                 failures.append(failure)
         if failures:
             raise failures[0]
+        foreseen = {event for mark in request.node.iter_markers("foresees") for event in mark.args}
+        for one in made:
+            assert one.complaints() <= foreseen, one.log()
     finally:
         context.destroy(linger=0)
 

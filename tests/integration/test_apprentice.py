@@ -2,13 +2,12 @@
 
 import json
 import random
-import subprocess
 from urllib.request import urlopen
 
 import pytest
 import zmq
 from bandit_logs import ARMS, FEATURES, events, replay, write_vw
-from conftest import DEADLINE, free_port, model, pack, program, section, unpack, wait_for
+from conftest import DEADLINE, coppice, free_port, model, pack, section, unpack, wait_for
 
 EPSILON = 0.5  # of the existing system, which otherwise plays arm 0
 
@@ -254,12 +253,6 @@ def test_apprentice_of_values_is_refused_by_the_check(daemon):
     assert "apprentice = true" in d.run("--print-config").stdout
 
 
-def coppice(*args):
-    run = subprocess.run([program("COPPICE"), *map(str, args)], capture_output=True, text=True, timeout=DEADLINE)
-    assert run.returncode == 0, run.stderr
-    return run.stdout
-
-
 def test_journal_of_an_apprentice_is_a_log_of_the_system(daemon):
     """dump, verify and replay know its records; status in words shows the figures."""
     d = daemon(shop())
@@ -267,16 +260,16 @@ def test_journal_of_an_apprentice_is_a_log_of_the_system(daemon):
     system = System()
     losses = [system.run(client, 200)[0] for _ in range(3)]
     assert client.feedback("shop", "alone", 1.0, x=[1, 2, 3], a=1, p=0.5) == "applied"
-    words = coppice("ctl", "status", "--endpoint", d.ipc("requests"))
+    words = coppice("ctl", "status", "--endpoint", d.ipc("requests"))[0]
     assert "apprentice" in words and "on yes, observed 601" in words
     d.stop()
     journal = d.state / "journal"
     coppice("journal", "verify", journal)  # its exit status is its word
-    records = [json.loads(line) for line in coppice("journal", "dump", journal, "--json").splitlines()]
+    records = [json.loads(line) for line in coppice("journal", "dump", journal, "--json")[0].splitlines()]
     observed = [r for r in records if r["type"] in ("decision", "feedback") and "o" in r]
     assert len(observed) == 601 and all(0 <= r["o"] <= 1 and r["g"] in (True, False) for r in observed)
-    assert coppice("journal", "dump", journal).count("observed, own p") == 601
-    figures_ = json.loads(coppice("replay", "--format", "journal", journal, "--json"))
+    assert coppice("journal", "dump", journal)[0].count("observed, own p") == 601
+    figures_ = json.loads(coppice("replay", "--format", "journal", journal, "--json")[0])
     assert figures_["events"] == 601
     assert figures_["average_loss"] == pytest.approx((200 * sum(losses) + 1.0) / 601)
     assert figures_["snips"] < figures_["average_loss"]  # what is learned from it is better than the system

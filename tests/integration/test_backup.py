@@ -3,13 +3,12 @@
 import itertools
 import json
 import shutil
-import subprocess
 import threading
 from contextlib import contextmanager
 
 import pytest
 import zmq
-from conftest import DEADLINE, Client, free_port, grow, model, pack, program, section, wait_for
+from conftest import Client, coppice, free_port, grow, model, pack, section, wait_for
 
 X = [0.25, 1.0, 3.5]
 # Of the checkpoints that are asked for, and no others, the newest alone stays.
@@ -19,11 +18,9 @@ OFF = section("journal", {"enabled": False})
 
 
 def backup(endpoint, folder, *args, status=0):
-    command = [program("COPPICE"), "ctl", "--endpoint", endpoint, "backup", folder, *args]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == status, (done.stdout, done.stderr)
-    assert (done.stderr == "") == (status == 0)
-    return done.stdout if status == 0 else done.stderr
+    out, err = coppice("ctl", "--endpoint", endpoint, "backup", folder, *args, status=status)
+    assert (err == "") == (status == 0)
+    return out if status == 0 else err
 
 
 def backup_json(one, folder):

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program, wait_for
+from conftest import DEADLINE, coppice, program, wait_for
 
 HEADER = "dataset,seed,events,features,classes,setting,progressive_loss,seconds"
 VOID = {"meta", "link", "br", "hr", "img", "input"}
@@ -24,12 +24,10 @@ VOID = {"meta", "link", "br", "hr", "img", "input"}
 
 def bakeoff(*args, status=0):
     """(standard output, standard error) of the command, which must end with this status."""
-    command = [program("COPPICE"), "bakeoff", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
+    out, err = coppice("bakeoff", *args, status=status)
     if status != 0:
-        assert done.stderr.startswith("coppice bakeoff: "), done.stderr
-    return done.stdout, done.stderr
+        assert err.startswith("coppice bakeoff: "), err
+    return out, err
 
 
 def refused(*args, status=1):

@@ -1,20 +1,16 @@
 """coppice bench daemon: that it runs whole in a short time, and what it refuses; no figure is judged here."""
 
 import json
-import subprocess
 
 import pytest
-from conftest import DEADLINE, model, program, spoiled
+from conftest import coppice, model, spoiled
 
 PARTS = ("decide_one_at_a_time", "decide_pipelined", "learn_pipelined", "learn_batched")
 QUICK = ("--rounds", 3, "--seconds", 0.02, "--timeout", 60)
 
 
 def bench(*args, status=0):
-    command = [program("COPPICE"), "bench", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=4 * DEADLINE)
-    assert done.returncode == status, (args, done.stdout, done.stderr)
-    return done.stdout, done.stderr
+    return coppice("bench", *args, status=status)
 
 
 def of(endpoint, features=3):

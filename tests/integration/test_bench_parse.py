@@ -1,20 +1,16 @@
 """coppice bench parse: what it counts, and what it refuses."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program
+from conftest import coppice
 
 VW = Path(__file__).resolve().parents[1] / "data" / "vw"
 
 
 def parse(*args, status=0):
-    command = [program("COPPICE"), "bench", *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
-    return done.stdout, done.stderr
+    return coppice("bench", *args, status=status)
 
 
 @pytest.mark.parametrize("how,dense,dimension", [((), True, 3), (("--as", "dense"), True, 3),

@@ -5,12 +5,11 @@ import gzip
 import json
 import math
 import random
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, grow, model, program
+from conftest import coppice, grow, model
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -32,10 +31,7 @@ shared |user age:20
 
 def convert(*args, status=0, text=None):
     """(standard output, standard error)"""
-    command = [program("COPPICE"), "convert", *map(str, args)]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
-    return done.stdout, done.stderr
+    return coppice("convert", *args, status=status, input=text)
 
 
 def through(text, source, target, *args):

@@ -1,10 +1,9 @@
 """coppice ctl forget: whom it names, contexts that nobody heard yet, and what it prints."""
 
 import re
-import subprocess
 
 import pytest
-from conftest import DEADLINE, model, program, section, wait_for
+from conftest import coppice, model, wait_for
 from test_forget import DISK, forget, live, traces
 from test_streams import Streams, receive
 
@@ -12,10 +11,7 @@ X = [0.25, 1.0, 3.5]
 
 
 def printed(one, *words, status=0):
-    run = subprocess.run([program("COPPICE"), "ctl", "--endpoint", one.ipc("admin"), "forget", *words],
-                         capture_output=True, text=True, timeout=DEADLINE)
-    assert run.returncode == status, run
-    return run.stdout if status == 0 else run.stderr
+    return coppice("ctl", "--endpoint", one.ipc("admin"), "forget", *words, status=status)[status != 0]
 
 
 def test_binary_units_and_ids(daemon):

@@ -4,21 +4,14 @@ import csv
 import io
 import json
 import random
-import subprocess
 
 import pytest
-from conftest import DEADLINE, model, program, section, wait_for
-
-
-def run(*args, status=0):
-    done = subprocess.run([program("COPPICE"), *map(str, args)], capture_output=True, text=True, timeout=DEADLINE)
-    assert done.returncode == status, (args, done.stdout, done.stderr)
-    return done
+from conftest import coppice, model, section, wait_for
 
 
 def rows(folder, *options):
     """[(context, arm, propensity, cost)] in the journal's order of learning"""
-    out = run("convert", "--from", "journal", "--to", "csv", folder, "-", *options).stdout
+    out = coppice("convert", "--from", "journal", "--to", "csv", folder, "-", *options)[0]
     table = list(csv.DictReader(io.StringIO(out)))
     named = ("action", "cost", "probability")
     return [
@@ -88,7 +81,7 @@ def test_events_are_the_feedback_that_was_applied_in_its_order(daemon):
     one.stop()
     assert len(list((one.state / "journal").glob("*.journal*"))) >= 3 and len(ledger.learned) > 300 - late
     assert rows(one.state / "journal") == ledger.learned
-    figures = json.loads(run("replay", "--format", "journal", one.state / "journal", "--json").stdout)
+    figures = json.loads(coppice("replay", "--format", "journal", one.state / "journal", "--json")[0])
     assert figures["events"] >= len(ledger.learned)  # those that were shown and never answered are events too
     mean = sum(row[3] for row in ledger.learned) / len(ledger.learned)
     assert figures["average_loss"] == pytest.approx(mean, rel=1e-9)
@@ -116,9 +109,9 @@ def test_model_is_named_when_there_are_several(daemon):
     assert client.feedback("other", "a", 0.5) == "applied"
     one.stop()
     journal = one.state / "journal"
-    assert "m, other, v" in run("convert", "--from", "journal", "--to", "csv", journal, "-", status=1).stderr
+    assert "m, other, v" in coppice("convert", "--from", "journal", "--to", "csv", journal, "-", status=1)[1]
     assert rows(journal, "--model", "other") == [((1.0, 2.0, 3.0), action["a"], action["p"], 0.5)]
-    refused = run("convert", "--from", "journal", "--to", "csv", journal, "-", "--model", "none", status=1).stderr
+    refused = coppice("convert", "--from", "journal", "--to", "csv", journal, "-", "--model", "none", status=1)[1]
     assert "none" in refused and "m, other, v" in refused
 
 
@@ -133,5 +126,5 @@ def test_damage_is_named_by_file_and_offset(daemon):
     data = bytearray(segment.read_bytes())
     data[len(data) // 2] ^= 0xFF
     segment.write_bytes(data)
-    told = run("convert", "--from", "journal", "--to", "csv", one.state / "journal", "-", status=1).stderr
+    told = coppice("convert", "--from", "journal", "--to", "csv", one.state / "journal", "-", status=1)[1]
     assert segment.name in told and "damaged at offset" in told

@@ -163,6 +163,7 @@ def test_several_damaged_checkpoints_are_not_kept_instead_of_new_ones(daemon):
     assert state(one.client()) == expected
 
 
+@pytest.mark.foresees("checkpoints_lost")
 @pytest.mark.parametrize("ruin", ["damaged", "empty", "cut"])
 @pytest.mark.parametrize("journal", [True, False])
 def test_only_checkpoint_ruined_starts_from_the_journal_or_anew(daemon, ruin, journal):
@@ -197,6 +198,7 @@ def test_checkpoint_timer_writes(daemon):
     assert newest["bytes"] > 0 and newest["failed"] == 0 and newest["age"] >= 0
 
 
+@pytest.mark.foresees("checkpoint_failed")
 def test_checkpoint_that_cannot_be_written_is_told_and_tried_again(daemon):
     one = daemon()
     client = one.client()

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 import zmq
-from conftest import DEADLINE, grow, model, pack, program, section, wait_for
+from conftest import DEADLINE, coppice, grow, model, pack, program, section, wait_for
 from journal_bytes import packed
 
 X = [0.1, 0.2, 0.3]
@@ -24,10 +24,9 @@ def refused(client, name, do, options=None, **more):
 
 
 def ctl(one, *words, fails=False):
-    run = subprocess.run([program("COPPICE"), "ctl", "--json", "--endpoint", one.ipc("admin"), "model", *words],
-                         capture_output=True, text=True, timeout=DEADLINE)
-    assert (run.returncode != 0) == fails, run
-    return run.stderr if fails else json.loads(run.stdout)
+    command = ("ctl", "--json", "--endpoint", one.ipc("admin"), "model", *words)
+    out, err = coppice(*command, status=None if fails else 0)
+    return err if fails else json.loads(out)
 
 
 def saved(client, name):
@@ -229,9 +228,7 @@ def test_events_sent_behind_an_order_are_all_answered(daemon, learner):
 
 
 def tool(*words):
-    run = subprocess.run([program("COPPICE"), *map(str, words)], capture_output=True, text=True, timeout=DEADLINE)
-    assert run.returncode == 0, run
-    return run.stdout
+    return coppice(*words)[0]
 
 
 def predictions(client, name, more=()):

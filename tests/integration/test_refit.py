@@ -8,7 +8,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from conftest import free_port, is_sanitized, model, program, section, wait_for
+from conftest import coppice, free_port, is_sanitized, model, program, section, wait_for
 
 FEATURES, ARMS = 4, 3
 QUICK = {
@@ -62,10 +62,7 @@ def ended(client, count=1, name="m"):
 
 
 def ctl(one, *args, status=0):
-    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("admin"), *args]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert run.returncode == status, run.stderr
-    return run.stdout if status == 0 else run.stderr
+    return coppice("ctl", "--endpoint", one.ipc("admin"), *args, status=status)[status != 0]
 
 
 def test_last_refits_are_told_and_what_became_of_their_challengers(daemon):

@@ -6,14 +6,14 @@ import gzip
 import json
 import pathlib
 import random
-import subprocess
 
 import pytest
 
-from conftest import DEADLINE, program
+from conftest import DEADLINE, coppice
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 CLASSES = 6
+LONG = 20 * DEADLINE
 
 
 def rows(seed):
@@ -36,16 +36,8 @@ def write(path, lines):
     return path
 
 
-def coppice(*arguments, status=0):
-    done = subprocess.run(
-        [program("COPPICE"), *map(str, arguments)], capture_output=True, text=True, timeout=20 * DEADLINE, check=False
-    )
-    assert done.returncode == status, done.stderr
-    return done
-
-
 def simulate(path, *arguments):
-    result = json.loads(coppice("simulate", "--data", path, "--in-order", *arguments, "--json").stdout)
+    result = json.loads(coppice("simulate", "--data", path, "--in-order", *arguments, "--json", timeout=LONG)[0])
     del result["seconds"], result["events_per_second"]
     return result
 
@@ -132,7 +124,7 @@ def test_bakeoff_refits_as_simulate_does(tmp_path):
     with open(out, newline="") as file:
         (row,) = csv.DictReader(file)
     arguments = ["--data", folder / "sat.csv", "--learner", "dgt", "--refit-every", 500, "--refit-window", 4000, "--json"]
-    expected = json.loads(coppice("simulate", "--seed", 1, *arguments).stdout)
+    expected = json.loads(coppice("simulate", "--seed", 1, *arguments, timeout=LONG)[0])
     assert float(row["progressive_loss"]) == expected["progressive_loss"]
     assert expected["refits"]["promoted"] > 0
     plain = tmp_path / "plain.csv"
@@ -154,4 +146,4 @@ def test_bakeoff_refits_as_simulate_does(tmp_path):
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, arguments, said):
     path = write(tmp_path / "rows.csv", rows(1)[:10])
-    assert said in coppice("simulate", "--data", path, *arguments, status=2).stderr
+    assert said in coppice("simulate", "--data", path, *arguments, status=2)[1]

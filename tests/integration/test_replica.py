@@ -217,6 +217,7 @@ def test_follower_that_is_behind_memory_reads_files_under_load(daemon):
     assert state_of(leader)["far_records"] >= 5000
 
 
+@pytest.mark.foresees("replica_diverged")
 @pytest.mark.parametrize("joins", ["before", "after"])
 def test_diverged_follower_stops_and_names_the_part(daemon, joins):
     leader = instance(daemon, "a", compare=10).start()

@@ -8,7 +8,7 @@ import random
 import subprocess
 
 import pytest
-from conftest import DEADLINE, program
+from conftest import coppice, program
 from test_replica import begin, follows, instance
 
 COLOURS = ["red", "green", "blue"]
@@ -36,19 +36,13 @@ def write_values(path, rows=400, seed=4):
     return path
 
 
-def coppice(*args):
-    done = subprocess.run([program("COPPICE"), *map(str, args)], capture_output=True, text=True, timeout=DEADLINE * 4)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def train(table, out, learner="tao", task="classification"):
     coppice("train", "--learner", *learner.split(), "--task", task, "--train", table, "--model", out, "--seed", 1)
     return out
 
 
 def predict(saved, table):
-    return json.loads(coppice("predict", saved, table, "--json"))["predictions"]
+    return json.loads(coppice("predict", saved, table, "--json")[0])["predictions"]
 
 
 def rows_of(table):
@@ -137,9 +131,9 @@ def test_trained_model_learns_nothing_and_survives_without_its_file(daemon, tmp_
     saved.unlink()
     d.start()
     newest = max(d.state.glob("*.checkpoint"))
-    lines = [line.split() for line in coppice("inspect", newest).splitlines()]
+    lines = [line.split() for line in coppice("inspect", newest)[0].splitlines()]
     assert ["learner", "trained"] in lines and ["arms", "3"] in lines and not any(w[:1] == ["height"] for w in lines)
-    assert "colour=red" in coppice("inspect", newest, "--model", "m", "--view", "html")
+    assert "colour=red" in coppice("inspect", newest, "--model", "m", "--view", "html")[0]
     client = d.client()
     assert client.model()["challenger"]["frozen"] and client.model()["feedback"]["applied"] == 50
     assert [a["arm"] for a in decide_all(client, contexts(table), first=1000)] == told

@@ -11,7 +11,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ADMINISTRATION, DEADLINE, free_port, model, program, section, wait_for, watched
+import conftest
+from conftest import ADMINISTRATION, DEADLINE, free_port, model, program, section, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -22,14 +23,11 @@ VALUE_MODEL = model("v", learner="value", features=10, seed=3, height=None, tree
 
 
 def coppice(*args, status=0):
-    """(standard output, standard error) of the program, which must end with this status."""
-    command = [program("COPPICE"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env=watched())
-    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
+    """As conftest's; an error begins with the program's name."""
+    out, err = conftest.coppice(*args, status=status)
     if status != 0:
-        assert done.stderr.startswith("coppice")
-    return done.stdout, done.stderr
+        assert err.startswith("coppice")
+    return out, err
 
 
 def data(paths):

@@ -11,20 +11,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, is_sanitized, program, watched
+from conftest import coppice, is_sanitized, program
 
 DATA = Path(__file__).parent.parent / "data"
 SATIMAGE = ("--train", DATA / "satimage.train.csv.gz", "--test", DATA / "satimage.test.csv.gz")
 ABALONE = ("--train", DATA / "abalone.train.csv.gz", "--test", DATA / "abalone.test.csv.gz", "--task", "regression")
-
-
-def coppice(*args, status=0):
-    """(standard output, standard error) of the command, which must end with this status."""
-    command = [program("COPPICE"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * DEADLINE, env=watched())
-    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
-    assert done.returncode == status or (status is None and done.returncode != 0), (command, done.stdout, done.stderr)
-    return done.stdout, done.stderr
 
 
 def train(*args):

@@ -10,18 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program, watched
+from conftest import coppice
 
 DATA = Path(__file__).parent.parent / "data"
-
-
-def coppice(*args, status=0):
-    """(standard output, standard error) of the command, which must end with this status."""
-    command = [program("COPPICE"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * DEADLINE, env=watched())
-    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
-    return done.stdout, done.stderr
 
 
 def train(*args):

@@ -6,19 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program
+from conftest import DEADLINE, coppice, program
 
 DATA = Path(__file__).parent.parent / "data"
 LOG = "1:0.5:0.25 | a:1 b:2\n2:0:0.5 | a:2 b:1\n" * 40
 TRAIN = ("train", "--learner", "cart", "--height", "2", "--train", DATA / "satimage.train.csv.gz", "--test",
          DATA / "satimage.test.csv.gz", "--json", "--model")
-
-
-def coppice(*args, status=0):
-    command = [program("COPPICE"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * DEADLINE)
-    assert done.returncode == status, (command, done.stdout, done.stderr)
-    return done.stderr
 
 
 def replay(folder):
@@ -36,7 +29,7 @@ def saving(request, tmp_path):
 def test_model_saved_to_fifo_is_refused_and_fifo_stays(saving, tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    assert f"{fifo}: is no regular file; expected a regular file" in coppice(*saving, fifo, status=1)
+    assert f"{fifo}: is no regular file; expected a regular file" in coppice(*saving, fifo, status=1)[1]
     assert stat.S_ISFIFO(fifo.lstat().st_mode)
 
 
@@ -47,7 +40,7 @@ def test_model_saved_to_device_is_refused_and_device_stays(saving, tmp_path):
         os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 7))
     except PermissionError:
         pytest.skip("device nodes cannot be made here")
-    assert "expected a regular file" in coppice(*saving, device, status=1)
+    assert "expected a regular file" in coppice(*saving, device, status=1)[1]
     assert stat.S_ISCHR(device.lstat().st_mode)
 
 
