@@ -9,7 +9,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 from faults import Fault, service  # noqa: E402
 
-daemon = service.daemon
+daemon, pytest_configure = service.daemon, service.pytest_configure
 
 
 @pytest.fixture

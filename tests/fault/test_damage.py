@@ -199,6 +199,7 @@ def test_damaged_checkpoint_falls_back_to_the_one_before_and_the_journal(three_l
         assert "checkpoint_damaged" in log and "sequence=2" in log, (at, log)
 
 
+@pytest.mark.foresees("checkpoints_lost")
 def test_all_checkpoints_damaged_replays_the_whole_journal(three_lives):
     case = three_lives
     for path in checkpoints(case.d.state):
@@ -256,6 +257,7 @@ def test_salvaged_journal_is_replayed_as_far_as_it_goes_together(one_segment):
     assert found == (decisions, applied - orphans), (found, log)
 
 
+@pytest.mark.foresees("checkpoints_lost")
 def test_strange_files_in_the_state_folder_are_left_alone_or_refused(one_segment):
     case = one_segment
     journal = case.d.state / "journal"

@@ -295,6 +295,7 @@ def small_disk(tmp_path):
         disk.close()
 
 
+@pytest.mark.foresees("journal_broken", "journal_still_broken", "checkpoint_failed")
 @pytest.mark.parametrize("sync", SYNCS)
 def test_full_file_system_heals_when_there_is_space_again(daemon, small_disk, sync):
     ledger = Ledger(seeded(sync), MODELS)

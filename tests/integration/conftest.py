@@ -208,6 +208,11 @@ class Client:
             self.administrator.close()
 
 
+# Events that a daemon logs of a disk, a state or a leader that is not as it should be.
+FAULTS = {"checkpoint_failed", "checkpoints_lost", "journal_broken", "journal_still_broken", "journal_unreadable", "replica_diverged",
+          "replica_unfit", "state_lost", "state_still_lost"}  # fmt: skip
+
+
 class Daemon:
     def __init__(self, folder, context, text, args=("--foreground",), env=None, command=()):
         """text: the configuration, to which state_dir and a requests socket are added when it has none.
@@ -283,10 +288,9 @@ class Daemon:
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     def complaints(self):
-        """Its events of level error, but for answers to what was wrong in what it was asked for. One whose calls are made
-        to fail may log any."""
-        answers = {"failed", "config_wrong", "reload", "model_change"}
-        return set() if "LD_PRELOAD" in self.env else set(re.findall(r" error: event=(\w+)", self.log())) - answers
+        """What it logged of its disk and its state that only faults bring about. One whose calls are made to fail may."""
+        logged = set(re.findall(r" error: event=(\w+)", self.log()))
+        return set() if "LD_PRELOAD" in self.env else logged & FAULTS
 
     def logged(self, text, times=1):
         """Waits for the text in the log, which is written behind the replies."""
@@ -364,12 +368,12 @@ def spoiled(one, verb, spoil):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "foresees(*events): events of level error that the test brings about")
+    config.addinivalue_line("markers", "foresees(*events): faults that the test brings about")
 
 
 @pytest.fixture
 def daemon(tmp_path, request):
-    """daemon(text, ...): a running coppiced; start=False: only its configuration is written. Errors that the test does not
+    """daemon(text, ...): a running coppiced; start=False: only its configuration is written. Faults that the test does not
     foresee fail it."""
     context = zmq.Context()
     made = []

@@ -44,7 +44,6 @@ def check(one, ids):
     assert client.model()["decisions"] == client.model()["learned"] == len(ids)
 
 
-@pytest.mark.foresees("leads_no_longer")
 @pytest.mark.parametrize("way", WAYS)
 def test_blocking_client_goes_on_to_the_one_that_leads(daemon, way):
     a, b = group(daemon, "a", "b", sync="replica", followers=1)

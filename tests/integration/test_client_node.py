@@ -89,7 +89,6 @@ def test_client_over_kills_loses_nothing_and_does_nothing_twice(daemon, client):
     each_once(one, len(ids))
 
 
-@pytest.mark.foresees("leads_no_longer")
 @pytest.mark.parametrize("way", WAYS)
 def test_client_goes_on_to_the_one_that_leads(daemon, client, way):
     a, b = group(daemon, "a", "b", sync="replica", followers=1, models=model(reward_window="1h", pending_max=1000000))

@@ -136,7 +136,6 @@ def test_order_by_coppice_ctl(daemon):
 # ---- the end of leading
 
 
-@pytest.mark.foresees("leads_no_longer")
 def test_leader_whose_time_is_over_answers_nothing_more_and_ends(daemon):
     a, _ = group(daemon, "a", "b")
     lead(a)
@@ -167,7 +166,6 @@ def test_renewal_goes_on(daemon):
     assert lead(a)["epoch"] == 5 and "until" not in replica(a)
 
 
-@pytest.mark.foresees("leads_no_longer")
 def test_leader_that_hears_of_a_higher_epoch_ends(daemon):
     a, b, c = group(daemon, "a", "b", "c")
     lead(a)

@@ -296,7 +296,6 @@ def test_client_says_when_the_daemon_ends_before_the_order(daemon):
     assert asked.returncode != 0 and printed == "" and "no daemon answers" in told, (printed, told)
 
 
-@pytest.mark.foresees("forget_failed")
 def test_order_waits_for_a_reload_of_a_changed_file(daemon):
     one = daemon(ENSEMBLE + DISK)
     client = one.client()
@@ -593,7 +592,6 @@ def test_nothing_is_learned_again_of_a_model_that_is_not_served_without_its_jour
     assert traces(one.state, [b"tom", SECRET]) == []
 
 
-@pytest.mark.foresees("forget_failed")
 def test_order_that_cannot_be_read_holds_up_the_others(daemon):
     one = daemon(ENSEMBLE + DISK)
     live(one.client(), 0, 40, "m")
@@ -613,7 +611,6 @@ def test_order_that_cannot_be_read_holds_up_the_others(daemon):
     assert traces(one.state, [b"tom", SECRET]) == []
 
 
-@pytest.mark.foresees("forget_failed")
 def test_order_waits_while_the_journal_is_off_and_its_segments_are_there(daemon):
     one = daemon(ENSEMBLE + KEEP_ONE)
     live(one.client(), 0, 40, "m")
