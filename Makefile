@@ -28,7 +28,7 @@ site:
 	tools/install-deps site
 	/usr/bin/python3 docs/site/make_site.py $(SITE)
 
-# Quick tests first, then the ones that start daemons. Having found no test is a failure.
+# Quick tests first, then the ones that start daemons, which wait more than they work. Having found no test is a failure.
 ctest = ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
 ifeq ($(TESTS),unit)
 test: build-tests
@@ -36,7 +36,7 @@ test: build-tests
 else ifeq ($(TESTS),all)
 test: build-tests
 	$(ctest) -j $(JOBS) -L unit
-	$(ctest) -j $(JOBS) -LE unit
+	$(ctest) -j $$(($(JOBS) + 1)) -LE unit
 else
 $(error TESTS is $(TESTS), expected all or unit)
 endif
