@@ -13,8 +13,11 @@
 #include "base/mem.h"
 #include "daemon/change_order.h"
 #include "daemon/common/job.h"
+#include "daemon/durable/healing.h"
 #include "daemon/reload.h"
 #include "daemon/request.h"
+
+#define LOOK_SECONDS 1.0 /* between looks at the file of live changes */
 
 /* What is waited for. */
 typedef enum stage {
@@ -194,6 +197,31 @@ void cop_model_change_turn(cop_server *server)
 		return;
 	cop_job_finish(&server->change->job);
 	go_on(server);
+}
+
+/* Of what nobody replaces meanwhile, in a folder that is ours: a follower has its changes from its leader. */
+static bool is_lost(cop_server *server)
+{
+	cop_durability *durable = &server->durable;
+	cop_diag why = { 0 };
+	return server->change == NULL && !durable->follows && server->config->live.count > 0 &&
+	       cop_healing_stands(durable) && !cop_live_is_there(server->config->state_dir) &&
+	       cop_state_lock_check(&durable->lock, &why) == COP_OK;
+}
+
+void cop_model_change_look(cop_server *server, double now)
+{
+	cop_diag why = { 0 };
+	if (now < server->next_live_look)
+		return;
+	server->next_live_look = now + LOOK_SECONDS;
+	if (!is_lost(server))
+		return;
+	cop_err err = cop_live_write(server->config->state_dir, &server->config->live, &why);
+	if (err == COP_OK || !server->live_lost)
+		cop_log_line(server->log, err == COP_OK ? COP_LOG_EVENT(live_lost) : COP_LOG_EVENT_WORSE(live_lost),
+		        "written=%s reason=\"%s\"", err == COP_OK ? "yes" : "no", why.message);
+	server->live_lost = err != COP_OK;
 }
 
 void cop_model_change_finish(cop_server *server)

@@ -26,7 +26,10 @@ COP_CHECK cop_err cop_model_change_reload(
 COP_CHECK cop_err cop_model_change_check(const cop_server *server, const char *verb, cop_wire_fault *fault);
 /* Once a turn: one that is made goes on, and in the end takes effect and is answered. */
 void cop_model_change_turn(cop_server *server);
-/* The same, after waiting for it. */
+/* Once a turn, now in monotonic seconds: looks once a second whether the live changes that are served still stand in
+ * the state folder. Where somebody removed them they are written again. */
+void cop_model_change_look(cop_server *server, double now);
+/* As turn, after waiting for it. */
 void cop_model_change_finish(cop_server *server);
 /* Whether one is under way during which nobody is to be forgotten: of whom a model that leaves, or comes back, would
  * know. */

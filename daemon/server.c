@@ -246,6 +246,7 @@ static void take_timers(cop_server *server)
 		cop_forgetting_turn(&server->forgetting, now); /* while all that was put is written */
 	server->behind = !server->durable.follows && cop_serving_end_windows(&server->serving);
 	cop_durability_turn(&server->durable, now);
+	cop_model_change_look(server, now);
 	if (!server->durable.follows)
 		cop_refits_turn(&server->refits, now);
 	cop_past_desk_turn(&server->past, now);

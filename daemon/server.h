@@ -55,11 +55,13 @@ typedef struct cop_server {
 	cop_model_view view;
 	cop_past_desk past;
 	cop_notify notify;
-	double next_tick; /* monotonic seconds */
-	size_t budget;    /* messages of one socket that a turn takes */
-	bool linking;     /* a follower waits for the disk */
-	bool behind;      /* more reward windows may be over than a turn ended */
-	int signals;      /* readable when a signal came */
+	double next_tick;      /* monotonic seconds */
+	double next_live_look; /* the same: when the file of live changes is looked for */
+	bool live_lost;        /* the log has it that this file is gone, and cannot be written */
+	size_t budget;         /* messages of one socket that a turn takes */
+	bool linking;          /* a follower waits for the disk */
+	bool behind;           /* more reward windows may be over than a turn ended */
+	int signals;           /* readable when a signal came */
 	bool stop;
 	cop_lead lead;
 	bool again;               /* it stops to begin anew, with what waits in the state folder */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/file_atomic.h"
@@ -314,6 +315,13 @@ void cop_live_put_text(const cop_live_changes *changes, cop_bytes *out)
 	else
 		out->err = err;
 	cop_json_writer_free(json);
+}
+
+bool cop_live_is_there(const char *state_dir)
+{
+	char path[4096];
+	path_of(state_dir, path, sizeof path);
+	return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 cop_err cop_live_write(const char *state_dir, const cop_live_changes *changes, cop_diag *diag)

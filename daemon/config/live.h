@@ -76,6 +76,8 @@ COP_CHECK cop_err cop_live_parse(
 /* What stands in the state folder: nothing where there is no file. Free *out, also on error. COP_EIO, COP_EFORMAT with
  * the file in *diag, COP_ENOMEM. */
 COP_CHECK cop_err cop_live_read(const char *state_dir, cop_live_changes *out, cop_diag *diag);
+/* False: there is no file. */
+bool cop_live_is_there(const char *state_dir);
 /* Replaces it as a whole, on disk when this returns. COP_EIO, COP_ENOMEM; COP_EFULL: there is too much of it. */
 COP_CHECK cop_err cop_live_write(const char *state_dir, const cop_live_changes *changes, cop_diag *diag);
 

@@ -940,3 +940,48 @@ def test_file_changes_are_shown_beside_the_configuration(daemon):
     run = subprocess.run([one.program, "--config", one.folder / "printed.conf", "--print-config"], capture_output=True,
                          text=True, timeout=DEADLINE, env=one.env, cwd=one.folder)
     assert run.stdout == "".join(line for line in shown.splitlines(True) if not line.startswith("# live"))
+
+
+@pytest.mark.foresees("journal_broken", "state_lost")
+@pytest.mark.parametrize("journal", [True, False])
+@pytest.mark.parametrize("whole", [True, False])
+def test_changes_outlive_a_state_folder_that_was_removed(daemon, journal, whole):
+    """The folder, or all that is in it: after a restart models that were added or begun anew are served as before."""
+    one = daemon(model() + section("journal", {"enabled": journal}))
+    client = one.client()
+    change(client, "new", "add", SHAPE)
+    change(client, "m", "reset", {"arms": 4})
+    change(client, "m", "set", {"reward_window": "1h"})
+    grow(client, "new", 40)
+    client.decide("new", "waits", X)
+    client.decide("m", "waits", X)
+    text, printed = (one.state / "live.json").read_text(), one.run("--print-config").stdout
+    client.ok("checkpoint")  # none is under way any more
+    gone = one.folder / "gone"
+    if whole:
+        one.state.rename(gone)
+    else:
+        gone.mkdir()
+        for path in list(one.state.iterdir()):
+            path.rename(gone / path.name)
+    one.logged("event=live_lost written=yes")
+    assert (one.state / "live.json").read_text() == text and one.run("--print-config").stdout == printed
+    wait_for(lambda: any(one.state.glob("coppice.*.checkpoint")) or not client.ok("checkpoint"), "a checkpoint")
+    before = {name: saved(client, name) for name in ("m", "new")}
+    one.restart()
+    client = one.client()
+    assert {name: saved(client, name) for name in ("m", "new")} == before and client.status()["parked"] == []
+    assert [client.feedback(name, "waits", 0.5) for name in ("m", "new")] == ["applied", "applied"]
+
+
+def test_file_of_changes_that_was_removed_is_written_again(daemon):
+    one = daemon()
+    change(one.client(), "new", "add", SHAPE)
+    text = (one.state / "live.json").read_text()
+    (one.state / "live.json").unlink()
+    one.logged("event=live_lost written=yes")
+    assert (one.state / "live.json").read_text() == text
+    one.kill()
+    one.start()
+    assert names(one.client()) == ["m", "new"]
+    assert one.log().count("event=live_lost") == 1
