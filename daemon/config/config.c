@@ -180,6 +180,10 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	}
 	fill_dependent(cfg, &adopted, model);
 	cop_config_check_model(reading, cfg, model, learner_known);
+	if (model->set.holdout <= 0.0) { /* a baseline that stays in the file has no group to decide for */
+		model->set.has_baseline = false;
+		model->set.baseline = 0.0;
+	}
 	cop_config_read_names(reading, cfg, model);
 	cop_config_adopt_check(reading, cfg, &adopted, model);
 }

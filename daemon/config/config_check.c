@@ -327,7 +327,8 @@ static void check_control(cop_config_reading *reading, cfg_t *section, const cop
 	if (s->holdout > 0.0 && model->apprentice)
 		cop_config_complain(reading, cop_config_line(section, "holdout"), "holdout",
 		        "an apprentice does not decide, so there is nothing to hold out; expected 0");
-	if (s->holdout <= 0.0 && cop_config_has(section, "baseline"))
+	/* One that is switched off by a holdout of 0 may come back. */
+	if (s->holdout <= 0.0 && cop_config_has(section, "baseline") && !cop_config_has(section, "holdout"))
 		cop_config_complain(reading, cop_config_line(section, "baseline"), "baseline",
 		        "there is no control group; expected this only with a holdout above 0");
 	if (s->holdout <= 0.0 && s->conservative > 0.0)

@@ -249,6 +249,33 @@ def test_health_of_propensities_is_the_policys(daemon):
         assert page[f'coppice_arm_baseline_decisions_total{{model="m",arm="{k}"}}'] == sum(a["a"] == k for a in held)
 
 
+def test_control_group_is_switched_off_and_on_live(daemon):
+    """The file's baseline stays: for the time without a group it means nothing."""
+    one = daemon(model(holdout=0.5, baseline=1))
+    client = one.client()
+    play(client, 40)
+    before = client.model()["holdout"]
+    client.ok("model", "m", {"do": "set", "options": {"holdout": 0}})
+    assert not any("by" in a for a in play(client, 30, first=200).values())
+    assert client.model()["holdout"] == before
+    one.kill()
+    one.start()
+    client = one.client()
+    assert not any("by" in a for a in play(client, 30, first=300).values())
+    client.ok("model", "m", {"do": "unset", "options": {"holdout": None}})
+    held = [a for a in play(client, 60, first=400).values() if a.get("by") == "holdout"]
+    assert held and all(a["a"] == 1 and a["p"] == 1 for a in held)
+    assert client.model()["holdout"]["baseline"] == 1
+
+
+def test_bound_without_its_control_group_is_refused_and_let_go_with_it(daemon):
+    client = daemon(model(holdout=0.5, baseline=1, conservative=0.1)).client()
+    message = client.error("model", "m", {"do": "set", "options": {"holdout": 0}})["message"]
+    assert "conservative: there is no control group" in message
+    client.ok("model", "m", {"do": "set", "options": {"holdout": 0, "conservative": 0}})
+    assert not any("by" in a for a in play(client, 30).values())
+
+
 def test_other_baseline_begins_again(daemon):
     one = daemon(model(holdout=0.5, baseline=0))
     client = one.client()

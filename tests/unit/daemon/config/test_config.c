@@ -1310,6 +1310,17 @@ static void test_config_printed_reads_back_equal(void **state)
 	round_trip(good(everything));
 }
 
+static void test_config_baseline_waits_for_its_group_to_return(void **state)
+{
+	(void)state;
+	cop_config *config = good(TAIL "model m { arms = 2 features = 1 holdout = 0 baseline = 1 }\n");
+	assert_false(config->models[0].set.has_baseline); /* nobody is held out */
+	round_trip(config);
+	config = good(TAIL "model m { arms = 2 features = 1 holdout = 0.1 baseline = 1 }\n");
+	assert_true(config->models[0].set.has_baseline);
+	round_trip(config);
+}
+
 static void test_config_built_in_demo_is_valid(void **state)
 {
 	(void)state;
@@ -1775,6 +1786,7 @@ int main(void)
 		cmocka_unit_test(test_config_as_many_models_as_allowed_are_taken),
 		cmocka_unit_test(test_config_too_many_models_are_refused),
 		cmocka_unit_test(test_config_printed_reads_back_equal),
+		cmocka_unit_test(test_config_baseline_waits_for_its_group_to_return),
 		cmocka_unit_test(test_config_built_in_demo_is_valid),
 		cmocka_unit_test(test_config_example_shows_the_defaults),
 		cmocka_unit_test(test_config_missing_file_is_reported),
