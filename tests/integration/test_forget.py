@@ -8,11 +8,13 @@ import shutil
 import signal
 import struct
 import subprocess
+import threading
 
 import journal_bytes
 import msgpack
 import pytest
-from conftest import DEADLINE, coppice, model, program, section, unpack, wait_for
+import zmq
+from conftest import DEADLINE, coppice, model, pack, program, section, unpack, wait_for
 
 DISK = section("checkpoint", {"every": "1h"}) + section("journal", {"sync": "never"})
 ENSEMBLE, DGT = model("m"), model("d", learner="dgt")
@@ -624,3 +626,35 @@ def test_order_waits_while_the_journal_is_off_and_its_segments_are_there(daemon)
     client = one.client()
     wait_for(lambda: client.status()["forget"]["orders"] == 0, "the order to be carried out")
     assert traces(one.state, [b"tom", SECRET]) == []
+
+
+@pytest.mark.parametrize("refused", ["busy", "unknown_model"])
+def test_model_that_leaves_while_its_order_is_waited_for(refused):
+    """The order stands: the command asks on, without the model, and has the report."""
+    context = zmq.Context()
+    front = context.socket(zmq.ROUTER)
+    endpoint = f"tcp://127.0.0.1:{front.bind_to_random_port('tcp://127.0.0.1')}"
+    asked = []
+
+    def answer():
+        while len(asked) < 3 and front.poll(1000 * DEADLINE):
+            peer, verb, name, body = front.recv_multipart()
+            asked.append((verb, name, unpack(body)))
+            if "unit" in asked[-1][2]:
+                status, reply = b"ok", {"order": 7, "done": False}
+            elif name:
+                status, reply = b"error", {"code": refused, "message": "the model m is being removed"}
+            else:
+                status, reply = b"ok", {"order": 7, "done": True, "models": [{"name": "m", "decisions": 1}]}
+            front.send_multipart([peer, status, pack({**reply, "version": "0.1.0"})])
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    try:
+        out, err = coppice("ctl", "--json", "--endpoint", endpoint, "forget", "tom", "m")
+        assert json.loads(out)["done"] and err == ""
+    finally:
+        thread.join()
+        front.close(linger=0)
+        context.term()
+    assert asked == [(b"forget", b"m", {"unit": "tom"}), (b"forget", b"m", {"order": 7}), (b"forget", b"", {"order": 7})]

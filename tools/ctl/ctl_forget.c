@@ -22,7 +22,7 @@ typedef struct asking {
 } asking;
 
 /* What the daemon says to a body of one pair. */
-static cop_err ask(asking *a, const cop_bytes *body, cop_diag *diag)
+static cop_err ask(asking *a, const char *model, const cop_bytes *body, cop_diag *diag)
 {
 	cop_client_reply reply;
 	const cop_ctl_forget_request *r = a->request;
@@ -31,7 +31,7 @@ static cop_err ask(asking *a, const cop_bytes *body, cop_diag *diag)
 	cop_bytes_clear(&a->text);
 	cop_err err = body->err;
 	if (err == COP_OK)
-		err = cop_client_request(a->client, "forget", r->model, body->data, body->length, &reply, diag);
+		err = cop_client_request(a->client, "forget", model, body->data, body->length, &reply, diag);
 	if (err != COP_OK)
 		return err;
 	err = cop_wire_json(&a->text, reply.body, reply.length, 0);
@@ -47,20 +47,26 @@ static cop_err give(asking *a, cop_diag *diag)
 	cop_wire_put_map(&body, 1);
 	cop_wire_put_text(&body, a->request->by_id ? "id" : "unit");
 	cop_wire_id_put(&body, &a->request->whom);
-	cop_err err = ask(a, &body, diag);
+	cop_err err = ask(a, a->request->model, &body, diag);
 	cop_bytes_fini(&body);
 	return err;
 }
 
+/* The model may have been removed since: then of none, for which whoever asks may lack the right. */
 static cop_err look(asking *a, int64_t order, cop_diag *diag)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	cop_diag other = { 0 };
 	cop_bytes body;
 	(void)nanosleep(&pause, NULL);
 	cop_bytes_init(&body);
 	cop_wire_put_map(&body, 1);
 	cop_wire_put_key_unsigned(&body, "order", (uint64_t)order);
-	cop_err err = ask(a, &body, diag);
+	cop_err err = ask(a, a->request->model, &body, diag);
+	if (err == COP_EINVAL && a->request->model[0] != '\0' && ask(a, "", &body, &other) == COP_OK) {
+		*diag = (cop_diag){ 0 };
+		err = COP_OK;
+	}
 	cop_bytes_fini(&body);
 	return err;
 }
