@@ -15,6 +15,7 @@ struct cop_client {
 	void *context;
 	void *socket;
 	char *endpoint;
+	bool keyed; /* the endpoint is encrypted */
 	double timeout;
 	cop_client_message message; /* the reply in hand */
 };
@@ -36,6 +37,7 @@ cop_err cop_client_open_keyed(
 		cop_client_close(client);
 		return COP_ENOMEM;
 	}
+	client->keyed = keys != NULL && keys->own != NULL;
 	client->timeout = timeout;
 	client->context = zmq_ctx_new();
 	cop_err err = cop_client_socket(client->context, ZMQ_DEALER, endpoint, keys, &client->socket, diag);
@@ -73,6 +75,14 @@ static const char *closed_file(const char *endpoint)
 	return file && access(path, R_OK | W_OK) != 0 ? strerror(errno) : NULL;
 }
 
+/* How the daemon has to be, for a handshake that fails looks as if there was nobody. */
+static const char *reach_of(const cop_client *client)
+{
+	if (client->keyed)
+		return " of this public key, whose file of clients has this client's key";
+	return strncmp(client->endpoint, "tcp://", 6) == 0 ? " that takes clients without keys" : "";
+}
+
 static cop_err complain(const cop_client *client, cop_err err, const char *what, cop_diag *diag)
 {
 	const char *closed = closed_file(client->endpoint);
@@ -81,8 +91,8 @@ static cop_err complain(const cop_client *client, cop_err err, const char *what,
 		        "%s within %g s: %s, expected a running coppiced's file that this user may open", what,
 		        client->timeout, closed);
 	else if (err == COP_EEND)
-		cop_diag_of(
-		        diag, client->endpoint, "%s within %g s, expected a running coppiced", what, client->timeout);
+		cop_diag_of(diag, client->endpoint, "%s within %g s, expected a running coppiced%s", what,
+		        client->timeout, reach_of(client));
 	else
 		cop_diag_of(diag, client->endpoint, "%s: %s", what, zmq_strerror(zmq_errno()));
 	return err;

@@ -10,7 +10,7 @@ import pytest
 import zmq
 
 from curve_peer import CurvePeer
-from conftest import DEADLINE, free_port, is_sanitized, model, pack, program, section, unpack, wait_for, watched
+from conftest import DEADLINE, coppice, free_port, is_sanitized, model, pack, program, section, unpack, wait_for, watched
 
 pytestmark = pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
 
@@ -268,6 +268,9 @@ def test_ctl_and_bench_take_keys(keys, tmp_path):
     assert run("boss", "ctl", "checkpoint").returncode == 0
     unknown = run("stranger", "ctl", "status", "--timeout", "0.5")
     assert unknown.returncode == 1 and "within 0.5 s" in unknown.stderr
+    assert "of this public key, whose file of clients has this client's key" in unknown.stderr
+    bare = ("ctl", "--endpoint", k.endpoint("requests"), "--timeout", "0.5", "status")
+    assert "expected a running coppiced that takes clients without keys" in coppice(*bare, status=1)[1]
     done = run("boss", "bench", "load", "--model", "m", "--features", "3", "--events", "20", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)
     copied = run("boss", "ctl", "backup", str(tmp_path / "copy"))

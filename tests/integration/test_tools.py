@@ -573,7 +573,8 @@ def test_ctl_without_a_daemon_says_so(tmp_path):
                    "expected a running coppiced's file that this user may open\n")
     endpoint = f"tcp://127.0.0.1:{free_port()}"
     _, err = coppice("ctl", "--endpoint", endpoint, "--timeout", "0.2", "status", status=1)
-    assert err == f"coppice ctl: {endpoint}: no daemon answers within 0.2 s, expected a running coppiced\n"
+    assert err == (f"coppice ctl: {endpoint}: no daemon answers within 0.2 s, "
+                   "expected a running coppiced that takes clients without keys\n")
 
 
 @pytest.mark.parametrize("args", [["explain", "m"], ["explain", "m", "1", "--x", "[1]"], ["decide", "m", "--x", "[1]"],
