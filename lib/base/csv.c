@@ -21,8 +21,10 @@ struct cop_csv {
 	bool text;          /* is allowed */
 	bool told, header;  /* told: the caller settled whether there is a header */
 	const char **field; /* columns: where they begin, when text is allowed */
-	const char *row_end;
+	const char *row, *row_end;
 	size_t row_length;
+	char *plain; /* plain_room: texts whose doubled quotes are one, each as far behind plain as it is behind row */
+	size_t plain_room;
 	char separator;
 };
 
@@ -122,6 +124,20 @@ static span unquote(span field)
 	return field;
 }
 
+static bool has_doubled_quote(span field) { return memmem(field.at, field.length, "\"\"", 2) != NULL; }
+
+/* Writes an unquoted text with one quote where it has two; returns its length. */
+static size_t write_plain(span text, char *to)
+{
+	size_t length = 0;
+	for (size_t i = 0; i < text.length; i++) {
+		to[length++] = text.at[i];
+		if (text.at[i] == '"' && i + 1 < text.length && text.at[i + 1] == '"')
+			i++;
+	}
+	return length;
+}
+
 static cop_err out_of_memory(const cop_csv *csv, cop_diag *diag)
 {
 	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), "out of memory");
@@ -216,9 +232,13 @@ static cop_err keep_names(cop_csv *csv, span line)
 	char *to = csv->names;
 	const char *at = line.at;
 	for (size_t i = 0; i < csv->columns; i++) {
-		span name = unquote(next_field(&at, line.at + line.length, csv->separator));
+		span field = next_field(&at, line.at + line.length, csv->separator);
+		span name = unquote(field);
 		csv->name_at[i] = (size_t)(to - csv->names);
-		memcpy(to, name.at, name.length);
+		if (name.at != field.at)
+			name.length = write_plain(name, to);
+		else
+			memcpy(to, name.at, name.length);
 		to[name.length] = '\0';
 		to += name.length + 1;
 	}
@@ -243,15 +263,28 @@ static cop_err begin(cop_csv *csv, span line, bool *header)
 	return *header ? keep_names(csv, line) : COP_OK;
 }
 
+/* Room for the texts of the row. */
+static cop_err make_plain(cop_csv *csv, cop_diag *diag)
+{
+	if (csv->row_length <= csv->plain_room)
+		return COP_OK;
+	cop_mem_free(csv->plain);
+	csv->plain = cop_mem_alloc(csv->row_length, 2);
+	csv->plain_room = csv->plain == NULL ? 0 : csv->row_length * 2;
+	return csv->plain == NULL ? out_of_memory(csv, diag) : COP_OK;
+}
+
 /* A field of blanks, text, or a number that needs care; *at moves on as next_field does. */
 static cop_err parse_field(cop_csv *csv, size_t i, const char **at, const char *end, cop_diag *diag)
 {
-	span field = next_field(at, end, csv->separator);
+	span field = unquote(next_field(at, end, csv->separator));
 	cop_err err = parse_number(csv->separator, field, &csv->values[i]);
 	if (err == COP_OK)
 		return COP_OK;
 	csv->values[i] = (double)NAN;
-	return csv->text ? COP_OK : wrong_field(csv, i, field, err, diag);
+	if (!csv->text)
+		return wrong_field(csv, i, field, err, diag);
+	return has_doubled_quote(field) ? make_plain(csv, diag) : COP_OK;
 }
 
 /* Behind a whole number of few digits that a separator follows, which most are in many files; NULL: something else. */
@@ -278,6 +311,7 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 	const char **field = csv->text ? csv->field : NULL;
 	const char separator = csv->separator;
 	double *values = csv->values;
+	csv->row = at;
 	csv->row_end = end;
 	csv->row_length = line.length;
 	for (size_t i = 0; i < columns; i++) {
@@ -323,6 +357,7 @@ void cop_csv_free(cop_csv *csv)
 	cop_mem_free(csv->names);
 	cop_mem_free(csv->name_at);
 	cop_mem_free(csv->field);
+	cop_mem_free(csv->plain);
 	cop_mem_free(csv);
 }
 
@@ -366,15 +401,20 @@ static span field_of(const cop_csv *csv, size_t i)
 
 const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length)
 {
-	span field = unquote(field_of(csv, i));
-	*length = field.length;
-	return field.at;
+	span field = field_of(csv, i);
+	span text = unquote(field);
+	*length = text.length;
+	if (text.at == field.at || !has_doubled_quote(text))
+		return text.at;
+	char *plain = csv->plain + (text.at - csv->row);
+	*length = write_plain(text, plain);
+	return plain;
 }
 
 cop_err cop_csv_wrong_field(const cop_csv *csv, size_t i, cop_diag *diag)
 {
 	double value;
-	span field = field_of(csv, i);
+	span field = unquote(field_of(csv, i));
 	cop_err err = parse_number(csv->separator, field, &value);
 	return wrong_field(csv, i, field, err == COP_ENONFINITE ? err : COP_EFORMAT, diag);
 }

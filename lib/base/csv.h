@@ -3,9 +3,10 @@
  * What separates is what makes most fields of the first line, commas if others make no more; it is semicolons, too,
  * when all commas of that line stand within numbers. The first line is a header when a field of it is text (not a
  * number, not empty, not nan or inf). Blank lines are skipped, blanks around fields and a byte order mark are allowed.
- * Text, in the header or where it is allowed, may stand in quotes and hold separators then, but no line ends. Every
- * line has as many fields as the first; every field is a finite number, unless text is allowed. Numbers do not depend
- * on the locale; where commas do not separate, one may stand for the decimal point. One thread per reader. */
+ * Text, in the header or where it is allowed, may stand in quotes and hold separators then, but no line ends; two
+ * quotes are one in it. A number in the rows may stand in quotes too. Every line has as many fields as the first; every
+ * field is a finite number, unless text is allowed. Numbers do not depend on the locale; where commas do not separate,
+ * one may stand for the decimal point. One thread per reader. */
 #ifndef COP_BASE_CSV_H
 #define COP_BASE_CSV_H
 
@@ -31,8 +32,8 @@ COP_CHECK cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *coun
 void cop_csv_allow_text(cop_csv *csv);
 /* The first line is a header, or is none, whatever it looks like. Call it before the first row. */
 void cop_csv_set_header(cop_csv *csv, bool header);
-/* Text of field i of the row that was read last, as it stands there without blanks and quotes around it; not
- * terminated, borrowed until the next row. Only when text is allowed. */
+/* Text of field i of the row that was read last, without blanks and quotes around it; not terminated, borrowed until
+ * the next row. Only when text is allowed. */
 const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length);
 /* Fills *diag (NULL allowed): field i of that row is not what it should be. COP_EFORMAT, COP_ENONFINITE. */
 COP_CHECK cop_err cop_csv_wrong_field(const cop_csv *csv, size_t i, cop_diag *diag);

@@ -63,6 +63,70 @@ static void test_csv_where_text_is_allowed_gives_it(void **state)
 	cop_stream_free(stream);
 }
 
+static void assert_field(const cop_csv *csv, size_t i, const char *expected)
+{
+	size_t length;
+	const char *field = cop_csv_field(csv, i, &length);
+	assert_int_equal(length, strlen(expected));
+	assert_memory_equal(field, expected, length);
+}
+
+static void test_csv_doubled_quotes_within_quotes_are_one(void **state)
+{
+	(void)state;
+	static const char text[] =
+	        "\"a \"\"b\"\"\",c,d\n1,\"no, \"\"way\"\"\",\"\"\"\"\n2,x\"\"y, \"\"\"longer than the first row's "
+	        "texts, \"\"\"\" here\" \n";
+	cop_stream *stream;
+	cop_csv *csv;
+	const double *values;
+	size_t count;
+	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
+	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	cop_csv_allow_text(csv);
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_string_equal(cop_csv_column(csv, 0), "a \"b\"");
+	assert_string_equal(cop_csv_column(csv, 1), "c");
+	for (int again = 0; again < 2; again++) {
+		assert_field(csv, 2, "\"");
+		assert_field(csv, 1, "no, \"way\"");
+		assert_field(csv, 0, "1");
+	}
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_field(csv, 1, "x\"\"y");
+	assert_field(csv, 2, "\"longer than the first row's texts, \"\" here");
+	cop_csv_free(csv);
+	cop_stream_free(stream);
+}
+
+static void test_csv_numbers_in_quotes_are_numbers(void **state)
+{
+	(void)state;
+	static const char text[] = "\"a\",\"b\"\n\"1.5\",\"-2\"\n3,\"x\"\n";
+	for (int allowed = 0; allowed < 2; allowed++) {
+		cop_stream *stream;
+		cop_csv *csv;
+		const double *values;
+		size_t count;
+		cop_diag diag;
+		assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
+		assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+		if (allowed)
+			cop_csv_allow_text(csv);
+		assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+		assert_true(values[0] == 1.5 && values[1] == -2);
+		cop_err err = cop_csv_next(csv, &values, &count, &diag);
+		if (allowed) {
+			assert_int_equal(err, COP_OK);
+			err = cop_csv_wrong_field(csv, 1, &diag);
+		}
+		assert_int_equal(err, COP_EFORMAT);
+		assert_string_equal(diag.message, "field 2: \"x\" is not a number; expected a finite number");
+		cop_csv_free(csv);
+		cop_stream_free(stream);
+	}
+}
+
 /* Of each text: the header's first name (NULL: none), and the rows' values; 0/0 is text or nothing. */
 static const struct {
 	const char *text, *name;
@@ -143,6 +207,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_row_by_row_gives_names_and_values),
 		cmocka_unit_test(test_csv_where_text_is_allowed_gives_it),
+		cmocka_unit_test(test_csv_doubled_quotes_within_quotes_are_one),
+		cmocka_unit_test(test_csv_numbers_in_quotes_are_numbers),
 		cmocka_unit_test(test_what_makes_most_fields_of_the_first_line_separates),
 		cmocka_unit_test(test_csv_that_is_told_of_its_header_obeys),
 	};
