@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/name_table.h"
 
 #define NAME_ROOM     24 /* "x" and a number */
 #define MAX_ACTION    65535
@@ -378,6 +379,30 @@ static cop_err name_context(csv_reader *r)
 	return COP_OK;
 }
 
+/* Values of two columns of one name would be added up. */
+static cop_err refuse_equal_names(const csv_reader *r, cop_diag *diag)
+{
+	cop_name_table names = { 0 };
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < r->roles.context_count && err == COP_OK; i++) {
+		const char *name = r->names + r->start[i];
+		uint32_t number = cop_name_table_find(&names, 0, name, strlen(name));
+		if (number == COP_NAME_NONE) {
+			err = cop_name_table_add(&names, 0, (cop_name_prefix){ NULL, 0 }, name, strlen(name), &number);
+			if (err != COP_OK)
+				cop_diag_of(
+				        diag, cop_stream_name(r->stream), "names of columns: %s", cop_err_text(err));
+			continue;
+		}
+		cop_diag_of(diag, cop_stream_name(r->stream),
+		        "columns %zu and %zu of the context are both named \"%.60s\"; expected different names",
+		        r->roles.context[number] + 1, r->roles.context[i] + 1, name);
+		err = COP_EFORMAT;
+	}
+	cop_name_table_fini(&names);
+	return err;
+}
+
 /* Reads the first row, finds the columns, and the candidates. */
 static cop_err begin(csv_reader *r, const cop_event_reader_settings *settings, cop_diag *diag)
 {
@@ -396,6 +421,9 @@ static cop_err begin(csv_reader *r, const cop_event_reader_settings *settings, c
 			return err;
 		if (name_context(r) != COP_OK)
 			return no_memory(r, diag);
+		err = refuse_equal_names(r, diag);
+		if (err != COP_OK)
+			return err;
 	}
 	return settings->columns.items == NULL ? COP_OK
 	                                       : cop_csv_items_read(&r->items, r->space, settings->columns.items, diag);

@@ -52,6 +52,22 @@ static size_t find(const search *s, const char *text, size_t length)
 	return place >= 1 && place <= cop_csv_columns(s->csv) ? place - 1 : COP_CSV_NO_COLUMN;
 }
 
+/* A text that names one column must not name another behind it. */
+static cop_err one_of_name(const search *s, const char *text, size_t length, size_t column, int meaning)
+{
+	for (size_t i = column + 1; by_name(s, text, length) == column && i < cop_csv_columns(s->csv); i++) {
+		const char *name = cop_csv_column(s->csv, i);
+		if (strlen(name) == length && memcmp(name, text, length) == 0) {
+			cop_diag_of(s->diag, s->name,
+			        "columns %zu and %zu are both named \"%.*s\"; expected the place of the %s, or one "
+			        "column of that name",
+			        column + 1, i + 1, length < SHOWN ? (int)length : SHOWN, text, meanings[meaning]);
+			return COP_EFORMAT;
+		}
+	}
+	return COP_OK;
+}
+
 static cop_err not_there(const search *s, const char *text, size_t length, int meaning)
 {
 	size_t columns = cop_csv_columns(s->csv);
@@ -92,12 +108,17 @@ static cop_err find_one(search *s, const char *text, const char *const *usual, s
 		if (*out == COP_CSV_NO_COLUMN)
 			return not_there(s, text, strlen(text), meaning);
 	} else if (has_header(s)) {
-		for (; *usual != NULL && *out == COP_CSV_NO_COLUMN; usual++)
-			*out = by_name(s, *usual, strlen(*usual));
+		for (; *usual != NULL && *out == COP_CSV_NO_COLUMN; usual++) {
+			text = *usual;
+			*out = by_name(s, text, strlen(text));
+		}
 	} else if (columns >= place) {
 		*out = columns - place;
 	}
-	return *out == COP_CSV_NO_COLUMN ? COP_OK : use(s, *out, meaning);
+	if (*out == COP_CSV_NO_COLUMN)
+		return COP_OK;
+	cop_err err = text == NULL ? COP_OK : one_of_name(s, text, strlen(text), *out, meaning);
+	return err == COP_OK ? use(s, *out, meaning) : err;
 }
 
 static cop_err missing(const search *s, const char *usual, int meaning)
@@ -136,6 +157,8 @@ static cop_err list_context(search *s, const char *text, cop_csv_roles *roles)
 		size_t length = strcspn(at, ",");
 		size_t first, last;
 		cop_err err = find_part(s, at, length, &first, &last);
+		if (err == COP_OK && first == last)
+			err = one_of_name(s, at, length, first, USED_CONTEXT);
 		for (size_t i = first; err == COP_OK && i <= last; i++) {
 			err = use(s, i, USED_CONTEXT);
 			if (err == COP_OK)

@@ -39,15 +39,29 @@ static bool parse_place(const char *text, size_t length, size_t columns, size_t 
 	return length > 0 && *place < columns;
 }
 
+/* The first column from `from` on that has this name; count: none. */
+static size_t find_name(const training *t, const char *text, size_t length, size_t from)
+{
+	for (size_t c = from; c < t->r.count; c++) {
+		const char *name = cop_csv_column(t->r.csv, c);
+		if (name != NULL && strlen(name) == length && memcmp(name, text, length) == 0)
+			return c;
+	}
+	return t->r.count;
+}
+
 static cop_err find_column(const training *t, const char *text, size_t length, const char *meaning, size_t *column)
 {
-	for (size_t c = 0; c < t->r.count; c++) {
-		const char *name = cop_csv_column(t->r.csv, c);
-		if (name != NULL && strlen(name) == length && memcmp(name, text, length) == 0) {
-			*column = c;
-			return COP_OK;
-		}
+	*column = find_name(t, text, length, 0);
+	const size_t again = find_name(t, text, length, *column + 1);
+	if (again < t->r.count) {
+		cop_diag_of(t->r.diag, cop_stream_name(t->r.stream),
+		        "columns %zu and %zu are both named \"%.*s\", which is to be %s; expected one of the numbers",
+		        *column, again, (int)(length < 60 ? length : 60), text, meaning);
+		return COP_EFORMAT;
 	}
+	if (*column < t->r.count)
+		return COP_OK;
 	if (parse_place(text, length, t->r.count, column))
 		return COP_OK;
 	bool header = cop_csv_column(t->r.csv, 0) != NULL;
@@ -188,7 +202,7 @@ static cop_err turn_into_category(training *t, size_t column)
 	return COP_OK;
 }
 
-/* In a column of numbers, something that is none of them, or in quotes. */
+/* In a column of numbers, something that is none of them. */
 static cop_err odd_field(training *t, size_t column)
 {
 	double value;
@@ -271,7 +285,7 @@ static cop_err take_target(training *t, double *target)
 		return COP_OK;
 	if (kind == COP_FIELD_MISSING)
 		return cop_table_fault(
-		        &t->r, COP_EFORMAT, column, "is the target and missing; expected a row without it left out");
+		        &t->r, COP_EFORMAT, column, "is the target and missing; expected a value in every row");
 	if (kind == COP_FIELD_BEYOND)
 		return cop_table_fault(
 		        &t->r, COP_ENONFINITE, column, "is no number that can be held; expected at most 3.4e38");

@@ -110,7 +110,7 @@ static cop_err refuse_missing(const later *l, size_t field)
 	        &l->r, COP_EFORMAT, field, "is missing; expected a value, or a model that was trained to fill it in");
 }
 
-/* A number in quotes, or no number at all. */
+/* No number. */
 static cop_err odd_number(later *l, size_t c)
 {
 	const cop_column *column = &l->p->column[c];
@@ -219,9 +219,9 @@ static cop_err take_target(const later *l, double *target)
 		return COP_OK;
 	cop_field_kind kind = cop_table_field_kind(&l->r, field, target);
 	if (kind == COP_FIELD_MISSING)
-		return l->labelled
-		               ? cop_table_fault(&l->r, COP_EFORMAT, field, "is the target and missing; expected it")
-		               : COP_OK;
+		return l->labelled ? cop_table_fault(&l->r, COP_EFORMAT, field,
+		                             "is the target and missing; expected a value in every row")
+		                   : COP_OK;
 	if (kind == COP_FIELD_BEYOND)
 		return cop_table_fault(
 		        &l->r, COP_ENONFINITE, field, "is no number that can be held; expected at most 3.4e38");

@@ -107,6 +107,24 @@ def test_columns_are_chosen_by_name():
     assert out == "x,action,probability,cost\n2,1,0.5,0.75\n"
 
 
+def test_columns_of_one_name_are_refused_and_not_added_up():
+    for header, said in (("x,x,action,probability,cost", 'columns 1 and 2 of the context are both named "x"'),
+                         (",x0,action,probability,cost", 'columns 1 and 2 of the context are both named "x0"'),
+                         ("cost,x,action,probability,cost", 'columns 1 and 5 are both named "cost"')):
+        err = convert("--from", "csv", "--to", "dsjson", "-", "-", status=1, text=f"{header}\n1,2,0,0.5,1\n")[1]
+        assert said in err
+    text = "x,x,action,probability,cost\n1,2,0,0.5,1\n"
+    assert through(text, "csv", "csv", "--context", "2") == "x,action,probability,cost\n2,0,0.5,1\n"
+
+
+def test_fields_in_quotes_are_what_they_are_without():
+    text = 'x,y,action,probability,cost\n1.5,"a ""b""",0,0.5,1\n-2,c,1,0.25,0\n'
+    rows = list(csv.reader(text.splitlines()))
+    quoted = "".join(",".join('"' + field.replace('"', '""') + '"' for field in row) + "\n" for row in rows)
+    assert through(quoted, "csv", "dsjson") == through(text, "csv", "dsjson")
+    assert json.loads(through(quoted, "csv", "dsjson").splitlines()[0])["c"] == {"x": 1.5, 'y=a "b"': 1}
+
+
 def test_several_files_become_one_and_events_ends_early(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).write_text(LOG)

@@ -87,6 +87,20 @@ static void test_csv_events_by_named_columns_are_read(void **state)
 	}
 }
 
+static void test_csv_columns_of_one_name_go_by_their_places(void **state)
+{
+	(void)state;
+	static const char text[] = "a,a,cost,action,p,cost\n1,\"2\",9,\"3\",\"0.5\",1\n";
+	cop_event_reader_settings settings = { .columns = { .context = "2", .cost = "6", .probability = "p" } };
+	opened o = open_text(text, true, &settings);
+	cop_logged_event event;
+	next_event(&o, &event);
+	check_row(&event.x, 1, (const float[]){ 2 });
+	assert_true(event.action == 3 && event.p == 0.5 && event.cost == 1);
+	no_event(&o);
+	close_opened(&o);
+}
+
 static void test_csv_columns_that_make_no_sense_are_refused(void **state)
 {
 	(void)state;
@@ -137,6 +151,19 @@ static void test_csv_columns_that_make_no_sense_are_refused(void **state)
 		        "no column \"x\" for the action; expected a name of its first line (\"action\" ... \"action\") "
 		        "or "
 		        "a place from 1 to 1" },
+		{ "cost,x,action,p,cost\n1,2,0,1,1\n", { .probability = "p" }, COP_EFORMAT,
+		        "columns 1 and 5 are both named \"cost\"; expected the place of the cost, or one column of "
+		        "that name" },
+		{ "p,cost,x,action,p\n1,2,0,1,1\n", { .probability = "p" }, COP_EFORMAT,
+		        "columns 1 and 5 are both named \"p\"; expected the place of the probability, or one column "
+		        "of that name" },
+		{ "a,b,a,action,cost,probability\n1,2,3,1,1,1\n", { 0 }, COP_EFORMAT,
+		        "columns 1 and 3 of the context are both named \"a\"; expected different names" },
+		{ "a,b,a,action,cost,probability\n1,2,3,1,1,1\n", { .context = "b,a" }, COP_EFORMAT,
+		        "columns 1 and 3 are both named \"a\"; expected the place of the context, or one column of "
+		        "that name" },
+		{ ",b,x0,action,cost,probability\n1,2,3,1,1,1\n", { 0 }, COP_EFORMAT,
+		        "columns 1 and 3 of the context are both named \"x0\"; expected different names" },
 		{ "1,2\n", { 0 }, COP_EFORMAT, "2 columns; expected context, action, probability and cost" },
 		{ header, { .items = "/nowhere/at/all" }, COP_EINVAL, "cannot be opened: No such file or directory" },
 	};
@@ -517,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_events_by_the_usual_columns_are_read),
 		cmocka_unit_test(test_csv_events_by_named_columns_are_read),
+		cmocka_unit_test(test_csv_columns_of_one_name_go_by_their_places),
 		cmocka_unit_test(test_csv_columns_that_make_no_sense_are_refused),
 		cmocka_unit_test(test_csv_rows_that_are_wrong_cost_only_themselves),
 		cmocka_unit_test(test_csv_rows_without_action_or_cost_are_unlabelled),

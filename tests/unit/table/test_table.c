@@ -162,8 +162,8 @@ static void test_table_of_wrong_text_says_where_and_what(void **state)
 	        "t:2: field 2 is no number that can be held; expected at most 3.4e38", .regression = true);
 	REFUSED(t, "1,2\n1,x\n", COP_EFORMAT,
 	        "t:2: field 2 is the target and not a number; expected a number to predict", .regression = true);
-	REFUSED(t, "1,2\n1,\n", COP_EFORMAT,
-	        "t:2: field 2 is the target and missing; expected a row without it left out", .regression = true);
+	REFUSED(t, "1,2\n1,\n", COP_EFORMAT, "t:2: field 2 is the target and missing; expected a value in every row",
+	        .regression = true);
 	REFUSED(t, "age,y\n1,2\n,2\n", COP_EFORMAT,
 	        "t:3: field 1 (age) is missing; expected a value, or a rule for missing ones (mean, median or "
 	        "label)",
@@ -200,6 +200,23 @@ static void test_table_finds_target_by_name_or_number(void **state)
 	REFUSED(t, "0,1,2,3,4,5,6,7,8,9,10,11\n", COP_EFORMAT,
 	        "t: there is no column \":\", which is to be the target; expected a number from 0 to 11",
 	        .target = ":");
+	REFUSED(t, "a,b,a\n1,2,0\n", COP_EFORMAT,
+	        "t: columns 0 and 2 are both named \"a\", which is to be the target; expected one of the numbers",
+	        .target = "a");
+	TRAINED(t, "a,b,a\n1,2,0\n2,3,1\n", .target = "2", .ignored = "0");
+	assert_features(t.p, "b");
+	assert_rows(t.data, "2:0;3:1");
+	done(&t);
+}
+
+static void test_table_text_with_doubled_quotes_has_them_once(void **state)
+{
+	(void)state;
+	table t;
+	TRAINED(t, "k,y\n\"a \"\"b\"\"\",\"no, \"\"way\"\"\"\nc,yes\n", .target = NULL);
+	assert_features(t.p, "k=a \"b\"|k=c");
+	assert_string_equal(cop_encoder_class(t.p, 0), "no, \"way\"");
+	done(&t);
 }
 
 static void test_table_of_other_columns_is_refused(void **state)
@@ -598,7 +615,7 @@ static void test_table_numbers_classes_by_first_appearance(void **state)
 	assert_int_equal(later(&t, "1,b\n1,c\n", false, true), COP_EFORMAT);
 	assert_string_equal(t.said, "u:2: field 2 is class \"c\"; expected one of the 3 classes of training");
 	assert_int_equal(later(&t, "1,b\n1,\n", false, true), COP_EFORMAT);
-	assert_string_equal(t.said, "u:2: field 2 is the target and missing; expected it");
+	assert_string_equal(t.said, "u:2: field 2 is the target and missing; expected a value in every row");
 	assert_int_equal(later(&t, "1,b\n1,c\n1,\n", false, false), COP_OK);
 	assert_rows(t.data, "1:2;1:nan;1:nan");
 	done(&t);
@@ -777,6 +794,7 @@ int main(void)
 		cmocka_unit_test(test_table_of_semicolons_has_decimal_commas),
 		cmocka_unit_test(test_table_of_wrong_text_says_where_and_what),
 		cmocka_unit_test(test_table_finds_target_by_name_or_number),
+		cmocka_unit_test(test_table_text_with_doubled_quotes_has_them_once),
 		cmocka_unit_test(test_table_of_other_columns_is_refused),
 		cmocka_unit_test(test_table_tells_header_from_rows),
 		cmocka_unit_test(test_table_knows_the_header_of_training_again),
