@@ -526,6 +526,51 @@ def test_train_hints_at_columns_that_name_the_rows_and_ignores_them(tmp_path):
     assert "to be ignored" in refused("train", "--learner", "cart", "--train", path, "--ignore", "y")
 
 
+def test_train_hints_at_text_in_a_column_of_numbers(tmp_path):
+    path = tmp_path / "rows.csv"
+    lines = [f"{i},{i % 7},{i > 20}" for i in range(40)]
+    lines[30] = "30,n/a,True"
+    path.write_text("x,y,c\n" + "\n".join(lines) + "\n")
+    told = coppice("train", "--learner", "cart", "--train", path)[1]
+    assert 'column "y"' in told and "7 different numbers" in told and '"n/a"' in told and told.count("\n") == 1
+    path.write_text(path.read_text().replace("n/a", ""))
+    assert coppice("train", "--learner", "cart", "--missing", "median", "--train", path)[1] == ""
+    path.write_text("x,y,c\n" + "".join(f"{i},{'abc'[i % 3] if i % 5 == 0 else i % 5},{i > 20}\n" for i in range(40)))
+    assert coppice("train", "--learner", "cart", "--train", path)[1] == ""
+
+
+@pytest.mark.parametrize("scale", ["none", "standard", "range"])
+@pytest.mark.parametrize("first, step, said", [
+    (1700000000, 10, '"t" of'), (20240101, 1, '"t" of'), (-1700000000, -10, '"t" of'), (20240101120000, 1000000, '"t" of'),
+    (1700000000, 86400, ""), (1000000, 1, ""), (0.1, 1, ""), (-1700000000, 170000000, "")])
+def test_train_hints_at_numbers_too_large_to_be_told_apart(tmp_path, scale, first, step, said):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,t,c\n" + "".join(f"{i % 5},{first + i * step},{int(i > 20)}\n" for i in range(40)))
+    told = coppice("train", "--learner", "cart", "--scale", scale, "--train", path)[1]
+    assert (said in told and "are lost" in told) if said else told == ""
+
+
+def test_text_with_doubled_quotes_comes_back_as_it_was(tmp_path):
+    path, model = tmp_path / "rows.csv", tmp_path / "model"
+    classes = ['no, "way"', "yes"]
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([["x", 'the "class"']] + [[i, classes[i > 10]] for i in range(20)])
+    coppice("train", "--learner", "cart", "--train", path, "--model", model)
+    told = list(csv.reader(io.StringIO(coppice("predict", model, path)[0])))
+    assert told == [['the "class"']] + [[classes[i > 10]] for i in range(20)]
+    quoted = tmp_path / "quoted.csv"
+    with open(quoted, "w", newline="") as file:
+        csv.writer(file, quoting=csv.QUOTE_ALL).writerows(csv.reader(path.open(newline="")))
+    assert coppice("predict", model, quoted) == coppice("predict", model, path)
+
+
+def test_columns_of_one_name_are_chosen_by_number(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y,x\n" + "".join(f"{i},{i % 3},{int(i > 20)}\n" for i in range(40)))
+    assert 'columns 0 and 2 are both named "x"' in refused("train", "--learner", "cart", "--train", path, "--target", "x")
+    assert train("--learner", "cart", "--train", path, "--target", "2")["train_error"] == 0
+
+
 def test_predict_json_holds_what_csv_holds(small, tmp_path):
     model = tmp_path / "model"
     train("--learner", "cart", "--trees", 3, "--height", 4, *small, "--model", model)

@@ -446,22 +446,44 @@ static void show_text(const training *t)
 		show_baselines(t);
 }
 
-static void give_hints(const training *t)
+static void hint_at_categories(const training *t)
 {
 	const char *column;
 	size_t place, texts;
-	if (cop_train_hint_numbers(&t->rows, t->preparation))
+	cop_train_mixed mixed;
+	if (cop_train_hint_mixed(t->preparation, &mixed)) {
 		cop_command_complain(NAME,
-		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
-		        "value: --task regression",
-		        t->rows.classes, t->o->train);
-	if (t->o->table.categories != NULL || !cop_train_hint_name(&t->rows, t->preparation, &column, &place, &texts))
+		        "column \"%.*s\" of %s has %zu different numbers, and text (\"%.40s\") among them: each value "
+		        "is "
+		        "a feature; if the text is for missing numbers, leave such fields empty",
+		        (int)mixed.length, mixed.column, t->o->train, mixed.numbers, mixed.text);
+		return;
+	}
+	if (!cop_train_hint_name(&t->rows, t->preparation, &column, &place, &texts))
 		return;
 	const bool named = column[0] != '\0';
 	cop_command_complain(NAME,
 	        "column %zu%s%s%s of %s has %zu different texts in %zu rows, each a feature; if they name the rows: "
 	        "--ignore %zu",
 	        place, named ? " (" : "", column, named ? ")" : "", t->o->train, texts, t->rows_read, place);
+}
+
+static void give_hints(const training *t)
+{
+	size_t feature;
+	double value, step;
+	if (cop_train_hint_numbers(&t->rows, t->preparation))
+		cop_command_complain(NAME,
+		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
+		        "value: --task regression",
+		        t->rows.classes, t->o->train);
+	if (cop_train_hint_lost(&t->rows, t->preparation, &feature, &value, &step))
+		cop_command_complain(NAME,
+		        "\"%.60s\" of %s has values close to %.3g, where differences below %g are lost; subtract a "
+		        "number from all of them first",
+		        cop_encoder_feature(t->preparation, feature), t->o->train, value, step);
+	if (t->o->table.categories == NULL)
+		hint_at_categories(t);
 }
 
 static cop_err run(training *t, cop_diag *diag)
