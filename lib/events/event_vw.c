@@ -291,7 +291,8 @@ static cop_err read_candidate(vw_reader *r, const cop_vw_line *line, cop_logged_
 	if (r->label.count == 1 && r->label.cost[0].has_cost) {
 		if (event->labelled)
 			return cop_vw_wrong(line, r->label.cost[0].at, COP_EFORMAT,
-			        "a second candidate has a cost; expected one at most");
+			        "a second candidate has a cost; expected one at most before a blank line, or actions "
+			        "from 1 where an event is one line");
 		cop_err err = set_played(r, line, event);
 		if (err != COP_OK)
 			return err;

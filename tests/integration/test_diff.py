@@ -113,6 +113,9 @@ def test_what_cannot_be_compared_is_refused(pair, daemon, tmp_path):
     assert "no model 'zz' in it" in coppice("diff", old, new, "--model", "zz", status=1)[1]
     assert "neither a checkpoint nor a model file" in coppice("diff", __file__, new, status=1)[1]
     assert "No such file" in coppice("diff", old, tmp_path / "missing", status=1)[1]
+    (tmp_path / "rows.csv").write_text("".join(f"{i},{i % 2}\n" for i in range(20)))
+    coppice("train", "--learner", "cart", "--train", tmp_path / "rows.csv", "--model", tmp_path / "trained")
+    assert "no model in it that learns from decisions" in coppice("diff", tmp_path / "trained", tmp_path / "trained", status=1)[1]
     assert "expected OLD and NEW" in coppice("diff", old, status=2)[1]
 
 

@@ -41,6 +41,8 @@ def log(tmp_path):
         (["x", "--format", "vw", "--ask"], "--ask goes with --live"),
         (["x", "--format", "vw", "--live", "ipc://x", "--model", "m", "--learner", "dgt"], "daemon's configuration"),
         (["x", "--format", "vw", "--evaluate", "logged", "--compare", "dgt"], "--evaluate goes without --compare"),
+        (["x", "--format", "vw", "--evaluate", "unifrom"], "'unifrom' is no file; expected the file of a saved model, constant:K"),
+        (["x", "--format", "vw", "--evaluate", "constant:-1"], "'constant:-1' is no file; expected the file of a saved model"),
         (["x", "--format", "vw", "--evaluate", "logged", "--height", "3"], "takes no options of a learner"),
         *((["x", "--format", "vw", "--resume", "r", *option], "--resume goes on as it was saved")
           for option in (["--arms", "3"], ["--seed", "3"], ["--height", "3"], ["--loss-range", "0,2"], ["--candidates", "9"],
@@ -61,6 +63,19 @@ def log(tmp_path):
 )
 def test_replay_wrong_options_are_told(args, complaint):
     assert complaint in refused(*args, status=2)
+
+
+def test_replay_log_without_events_is_told(tmp_path):
+    (tmp_path / "nothing.vw").write_text("\n\n")
+    assert "nothing.vw: no events in it\n" in refused("--format", "vw", tmp_path / "nothing.vw")
+    (tmp_path / "nothing.csv").write_text("x,action,probability,cost\n")
+    assert "nothing.csv: no events in it\n" in refused("--format", "csv", tmp_path / "nothing.csv")
+
+
+def test_replay_one_line_labels_from_0_are_told(tmp_path):
+    (tmp_path / "log.vw").write_text("0:1:0.5 | a\n1:0:0.5 | a\n")
+    assert "log.vw:2: column 1: a second candidate" in (err := refused("--format", "vw", tmp_path / "log.vw"))
+    assert "actions from 1 where an event is one line" in err
 
 
 def test_replay_missing_file_is_told(tmp_path):

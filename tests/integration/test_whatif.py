@@ -161,6 +161,7 @@ def test_wrong_questions_are_named(explored, tmp_path):
     assert "'x9': expected a feature's name (--names, or saved with the model), or its number below 3" in whatif(one, "--model", "m", "--without", "x9", fails=1)
     out, err = coppice("whatif", tmp_path, status=1)
     assert "no checkpoint in it; expected a daemon's state folder" in err
+    assert "cannot be opened: No such file or directory" in coppice("whatif", tmp_path / "missing", status=1)[1]
 
 
 def test_intervals_cover_what_is_known(daemon):

@@ -317,7 +317,9 @@ static cop_err compare_all(diff *d, cop_diag *diag)
 	}
 	if (err == COP_EEND && d->shown == 0) {
 		cop_diag_of(diag, d->new.path, d->only != NULL ? "no model '%s' in it" : "no model in it%s",
-		        d->only != NULL ? d->only : "");
+		        d->only != NULL
+		                ? d->only
+		                : " that learns from decisions; expected a checkpoint, or a model of coppice replay");
 		return COP_ENOTFOUND;
 	}
 	return err == COP_EEND ? COP_OK : err;

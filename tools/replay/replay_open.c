@@ -66,8 +66,9 @@ static cop_err set_limits(
 		        "its actions are candidates with features of their own, which --arms does not go with");
 	if (l->candidates == 0 && l->arms < 2)
 		return refuse(o, diag,
-		        l->arms == 0 ? "no label in it, expected --arms"
-		                     : "a single action in it, expected two or --arms");
+		        shape->events == 0 ? "no events in it"
+		        : l->arms == 0     ? "no label in it, expected --arms"
+		                           : "a single action in it, expected two or --arms");
 	return COP_OK;
 }
 

@@ -1,9 +1,11 @@
 #include "replay_options.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "evaluate/offpolicy.h"
 #include "tools/common/command.h"
@@ -431,6 +433,13 @@ static bool check(reading *r)
 	o->compares = r->compares > 0;
 	if (!o->compares)
 		add_setting(r);
+	if (o->frozen != NULL && access(o->frozen, F_OK) != 0 && errno == ENOENT) {
+		cop_command_complain(NAME,
+		        "--evaluate: '%s' is no file; expected the file of a saved model, constant:K with K from 0, "
+		        "logged or uniform",
+		        o->frozen);
+		return false;
+	}
 	for (size_t i = 0; i < r->compares; i++)
 		if (!cop_replay_specs_read(r->compare[i], &o->learner, o))
 			return false;

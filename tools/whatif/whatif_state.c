@@ -1,9 +1,11 @@
 /* A model at a time is a what-if with no other settings, whose span ends there. */
 #include "whatif_state.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "history/record_source.h"
@@ -71,7 +73,9 @@ static cop_err open_newest(cop_whatif_state *s, cop_diag *diag)
 		*diag = skipped;
 		return COP_EIO;
 	}
-	if (err == COP_ENOTFOUND)
+	if (err == COP_ENOTFOUND && access(s->folder, X_OK) != 0)
+		cop_diag_of(diag, s->folder, "cannot be opened: %s", strerror(errno));
+	else if (err == COP_ENOTFOUND)
 		cop_diag_of(diag, s->folder, "no checkpoint in it; expected a daemon's state folder");
 	else if (err != COP_OK)
 		*diag = why;
