@@ -58,12 +58,27 @@ static bool known(cop_wire_keys *keys, const char *key, size_t length, unsigned 
 	return false;
 }
 
+/* A string of up to 31 bytes, as keys are, without a look at what else a header may be. */
+static bool read_short(cop_wire_cursor *cursor, const char **name, size_t *length)
+{
+	const size_t left = cop_wire_cursor_left(cursor);
+	if (left == 0 || cursor->at[0] < 0xa0 || cursor->at[0] > 0xbf)
+		return false;
+	*length = cursor->at[0] & 0x1f;
+	if (*length >= left)
+		return false;
+	*name = (const char *)cursor->at + 1;
+	cursor->at += 1 + *length;
+	return true;
+}
+
 /* A key of any type; true in *found when it is one of the table. */
 static cop_err read_key(cop_wire_keys *keys, bool *found, unsigned *which)
 {
 	const char *name;
 	size_t length;
-	cop_err err = cop_wire_cursor_string(keys->cursor, &name, &length);
+	cop_err err = read_short(keys->cursor, &name, &length) ? COP_OK
+	                                                       : cop_wire_cursor_string(keys->cursor, &name, &length);
 	*found = false;
 	if (err == COP_OK)
 		*found = known(keys, name, length, which);
@@ -99,8 +114,9 @@ cop_err cop_wire_keys_next(cop_wire_keys *keys, unsigned *which)
 
 cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint64_t need)
 {
-	for (unsigned i = 0; i < keys->count; i++)
-		if ((need & ~keys->seen) >> i & 1)
+	const uint64_t missing = need & ~keys->seen;
+	for (unsigned i = 0; missing != 0 && i < keys->count; i++)
+		if (missing >> i & 1)
 			return cop_wire_fault_set(
 			        keys->fault, COP_WIRE_BAD_REQUEST, "%s: the key is missing", keys->names[i]);
 	return COP_OK;
