@@ -340,6 +340,13 @@ double cop_stream_share(const cop_stream *stream)
 	return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
+bool cop_stream_can_repeat(const char *path)
+{
+	struct stat status;
+	return strcmp(path, "-") != 0 &&
+	       (stat(path, &status) != 0 || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
+}
+
 /* Devices, pipes and the like are written in place. */
 static bool is_replaced(const char *path)
 {

@@ -7,6 +7,7 @@
 #ifndef COP_BASE_STREAM_H
 #define COP_BASE_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ typedef struct cop_stream cop_stream;
  * COP_ENOTFOUND: no such file. COP_EIO: it cannot be opened or read. COP_EFORMAT: the compressed data is damaged.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_stream_open_read(const char *path, cop_stream **out, cop_diag *diag);
+/* Whether what is at `path` is there again for a second reader; false for "-", pipes, sockets and devices. */
+bool cop_stream_can_repeat(const char *path);
 
 /* Reads data[0, length), which is kept, in the same way; `name` (copied) appears in diagnostics. */
 COP_CHECK cop_err cop_stream_open_memory(

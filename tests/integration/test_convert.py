@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import math
+import os
 import random
 from collections import Counter
 from pathlib import Path
@@ -99,6 +100,13 @@ def test_csv_gets_all_columns_of_the_log(tmp_path):
 def test_csv_from_standard_input_that_tells_names_late_is_refused():
     told = convert("--from", "vw", "--to", "csv", "-", "-", status=1, text=LOG)[1]
     assert "read only once" in told
+
+
+def test_csv_from_a_pipe_that_tells_names_late_is_refused_and_not_taken_for_empty(tmp_path):
+    pipe, out = tmp_path / "pipe", tmp_path / "out.csv"
+    os.mkfifo(pipe)
+    told = convert("--from", "vw", "--to", "csv", pipe, out, status=1)[1]
+    assert f"{pipe}: " in told and "read only once" in told and not out.exists()
 
 
 def test_columns_are_chosen_by_name():

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import subprocess
+import threading
 from pathlib import Path
 
 import numpy
@@ -256,6 +257,19 @@ def test_replay_standard_input_needs_arms(log):
     assert "cannot be scanned, expected --arms" in refused("--format", "vw", "-", input=text)
     from_input = replay("-", "--arms", "3", "--bits", "10", input=text)
     assert figures(from_input) == figures(replay(log, "--arms", "3", "--bits", "10"))
+
+
+def test_replay_log_that_can_be_read_only_once_is_refused_and_not_taken_for_empty(tmp_path, log):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert f"{pipe}: it can be read only once" in refused("--format", "vw", pipe)
+    once = ("--arms", "3", "--bits", "10")
+    coppice("replay", "--format", "vw", log, *once, "--events", "50", "--save", tmp_path / "half")
+    writer = threading.Thread(target=lambda: pipe.write_bytes(log.read_bytes()))
+    writer.start()
+    piped = replay(pipe, "--evaluate", tmp_path / "half")  # needs no scan
+    writer.join()
+    assert figures(piped) == figures(replay(log, "--evaluate", tmp_path / "half"))
 
 
 def test_replay_columns_of_a_file_make_standard_input_dense(tmp_path, log):

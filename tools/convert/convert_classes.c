@@ -75,7 +75,7 @@ static bool is_csv(const char *path)
 		if (length >= strlen(sparse[i]) &&
 		        strncmp(path + length - strlen(sparse[i]), sparse[i], strlen(sparse[i])) == 0)
 			return false;
-	return strcmp(path, "-") != 0; /* which has been read */
+	return cop_stream_can_repeat(path); /* else it has been read */
 }
 
 /* The names of the header, where there is one. */

@@ -28,8 +28,8 @@ static cop_err collect_names(const cop_convert_run *run, cop_feature_space *spac
 		cop_event_reader *reader;
 		cop_logged_event event;
 		uint64_t seen = 0;
-		if (strcmp(o->in[i], "-") == 0) {
-			cop_diag_of(diag, "standard input",
+		if (!cop_stream_can_repeat(o->in[i])) {
+			cop_diag_of(diag, strcmp(o->in[i], "-") == 0 ? "standard input" : o->in[i],
 			        "a csv's columns must be known before its first line, and this can be read only once; "
 			        "expected a file");
 			return COP_EINVAL;

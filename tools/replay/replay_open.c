@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/stream.h"
 #include "replay_reader.h"
 #include "replay_scan.h"
 #include "tools/common/command.h"
@@ -118,12 +119,17 @@ cop_err cop_replay_log_open(const cop_replay_options *options, const cop_replay_
         const volatile sig_atomic_t *stop, cop_replay_log *out, cop_diag *diag)
 {
 	cop_err err = COP_OK;
+	const bool input = strcmp(options->path, "-") == 0;
 	*out = (cop_replay_log){ .space = NULL };
+	if (!input && !cop_stream_can_repeat(options->path) && (state == NULL || options->passes > 1))
+		return refuse(options, diag,
+		        "it can be read only once, and is scanned first, or read in several passes; expected a file, "
+		        "or - for standard input");
 	if (state != NULL) {
 		out->space = state->space;
 		out->space_is_lent = true;
 		out->limits = state->limits;
-	} else if (strcmp(options->path, "-") == 0) {
+	} else if (input) {
 		err = open_input(options, out, diag);
 	} else {
 		err = open_file(options, whole, stop, out, diag);

@@ -120,6 +120,23 @@ static void test_stream_of_any_format_reads_back(void **state)
 	cop_mem_free(data);
 }
 
+static void test_stream_of_files_can_repeat_and_of_pipes_cannot(void **state)
+{
+	(void)state;
+	assert_true(cop_stream_can_repeat("/"));
+	assert_true(cop_stream_can_repeat("/proc/self/status"));
+	assert_true(cop_stream_can_repeat("/nowhere/at/all"));
+	assert_false(cop_stream_can_repeat("-"));
+	assert_false(cop_stream_can_repeat("/dev/null"));
+	int ends[2];
+	char path[64];
+	assert_int_equal(pipe(ends), 0);
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
+	assert_false(cop_stream_can_repeat(path));
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
 static void test_stream_format_is_told_by_content_not_name(void **state)
 {
 	(void)state;
@@ -644,6 +661,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stream_of_any_format_reads_back),
+		cmocka_unit_test(test_stream_of_files_can_repeat_and_of_pipes_cannot),
 		cmocka_unit_test(test_stream_format_is_told_by_content_not_name),
 		cmocka_unit_test(test_stream_of_members_one_after_another_reads_on),
 		cmocka_unit_test(test_stream_cut_at_every_byte_is_an_error),
