@@ -259,7 +259,7 @@ def test_simulate_of_labels_that_are_no_classes_names_line_and_way_out(tmp_path)
     signs = tmp_path / "signs.svm"
     signs.write_text("+1 1:2\n-1 2:1\n")
     told = coppice("simulate", "--data", signs, status=1)[1]
-    assert f"{signs}:2: target -1 is no class" in told and "classes count from 0" in told
+    assert f"{signs}:2: target -1 is no class" in told and "classes count from 0 (write -1 and +1 as 0 and 1)" in told
     good = tmp_path / "good.csv"
     good.write_text("1,2,0\n2,1,1\n")
     assert f"{path}:3:" in coppice("simulate", "--data", good, "--data", path, status=1)[1]

@@ -14,8 +14,8 @@ static cop_err read_one(const cop_sim_files *files, const char *path, cop_datase
 	if (err == COP_OK)
 		return COP_OK;
 	const cop_diag why = *diag;
-	cop_diag_at_line(diag, path, why.line, "%.300s; classes count from 0 (-1 and +1 become 0 and 1)%s", why.message,
-	        files->only_classes ? "" : ", numbers need --learner value");
+	cop_diag_at_line(diag, path, why.line, "%.300s; classes count from 0 (write -1 and +1 as 0 and 1)%s",
+	        why.message, files->only_classes ? "" : ", numbers need --learner value");
 	return err;
 }
 
