@@ -172,6 +172,28 @@ static cop_err list_context(search *s, const char *text, cop_csv_roles *roles)
 	}
 }
 
+/* Whether a column's name says that it tells of the action and what came of it. */
+static bool tells(const char *name)
+{
+	static const char *const told[] = { "cost", "reward", "probability", "propensity", NULL };
+	size_t i = 0;
+	while (told[i] != NULL && strcmp(told[i], name) != 0)
+		i++;
+	return told[i] != NULL;
+}
+
+/* What is unused is the context, but a second outcome would be learned from as if it had been known before. */
+static cop_err refuse_second(const search *s, size_t column)
+{
+	if (!has_header(s) || !tells(cop_csv_column(s->csv, column)))
+		return COP_OK;
+	cop_diag_of(s->diag, s->name,
+	        "column %zu, \"%s\", would be part of the context; expected the columns of the context, with it or "
+	        "without",
+	        column + 1, cop_csv_column(s->csv, column));
+	return COP_EFORMAT;
+}
+
 static cop_err find_context(search *s, const cop_event_columns *columns, cop_csv_roles *roles)
 {
 	roles->context = cop_mem_alloc(cop_csv_columns(s->csv), sizeof *roles->context);
@@ -179,10 +201,14 @@ static cop_err find_context(search *s, const cop_event_columns *columns, cop_csv
 		return no_memory(s);
 	if (columns->context != NULL)
 		return list_context(s, columns->context, roles);
-	for (size_t i = 0; i < cop_csv_columns(s->csv); i++)
-		if (s->used[i] == 0)
-			roles->context[roles->context_count++] = i;
-	return COP_OK;
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < cop_csv_columns(s->csv) && err == COP_OK; i++) {
+		if (s->used[i] != 0)
+			continue;
+		err = refuse_second(s, i);
+		roles->context[roles->context_count++] = i;
+	}
+	return err;
 }
 
 static cop_err find_all(search *s, const cop_event_columns *columns, bool need_probability, cop_csv_roles *roles)

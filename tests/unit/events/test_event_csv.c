@@ -164,6 +164,12 @@ static void test_csv_columns_that_make_no_sense_are_refused(void **state)
 		        "that name" },
 		{ ",b,x0,action,cost,probability\n1,2,3,1,1,1\n", { 0 }, COP_EFORMAT,
 		        "columns 1 and 3 of the context are both named \"x0\"; expected different names" },
+		{ "a,action,cost,probability,reward\n1,0,1,1,0\n", { 0 }, COP_EFORMAT,
+		        "column 5, \"reward\", would be part of the context; expected the columns of the context, with "
+		        "it or without" },
+		{ "a,propensity,action,cost,probability\n1,0,1,1,1\n", { .cost = "cost" }, COP_EFORMAT,
+		        "column 2, \"propensity\", would be part of the context; expected the columns of the context, "
+		        "with it or without" },
 		{ "1,2\n", { 0 }, COP_EFORMAT, "2 columns; expected context, action, probability and cost" },
 		{ header, { .items = "/nowhere/at/all" }, COP_EINVAL, "cannot be opened: No such file or directory" },
 	};
