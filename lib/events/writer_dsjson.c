@@ -2,25 +2,43 @@
  * as decision services write it: "a" holds the played action first and then the others, where they are known. In "c"
  * features of the default namespace are members, the others members of an object for each namespace, candidates the
  * objects in "_multi". */
+#include "base/json.h"
 #include "events/event_writer_private.h"
 
 #define ESCAPED 6 /* bytes of \u001f */
 
-/* The text without quotes, escaped. */
+static size_t utf8_length(const char *at, size_t left)
+{
+	return cop_json_utf8_length((const uint8_t *)(const void *)at, left);
+}
+
+static bool is_utf8(const char *text, size_t length)
+{
+	size_t at = 0, step = 1;
+	for (; at < length && step > 0; at += step)
+		step = utf8_length(text + at, length - at);
+	return step > 0;
+}
+
+/* The text without quotes, escaped; '_' for each byte of what is no UTF-8. */
 static char *put_escaped(char *to, const char *text, size_t length)
 {
 	static const char hex[] = "0123456789abcdef";
 	for (size_t i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)text[i];
+		size_t wide = c < 0x80 ? 1 : utf8_length(text + i, length - i);
 		if (c == '"' || c == '\\') {
 			*to++ = '\\';
 			*to++ = (char)c;
+		} else if (wide == 0) {
+			*to++ = '_';
 		} else if (c < ' ') {
 			to = COP_WRITER_LITERAL(to, "\\u00");
 			*to++ = hex[c >> 4];
 			*to++ = hex[c & 15];
 		} else {
-			*to++ = (char)c;
+			to = cop_writer_chars(to, text + i, wide);
+			i += wide - 1;
 		}
 	}
 	return to;
@@ -33,6 +51,9 @@ static cop_err put_key(cop_event_writer *writer, const char *text, size_t length
 	if (special && !writer->settings.rename)
 		return cop_writer_refuse(writer,
 		        "the name \"%.*s\" begins with an underscore, which dsjson keeps for itself",
+		        length < 100 ? (int)length : 100, text);
+	if (!writer->settings.rename && !is_utf8(text, length))
+		return cop_writer_refuse(writer, "the name \"%.*s\" is not UTF-8, which dsjson is written in",
 		        length < 100 ? (int)length : 100, text);
 	cop_bytes_reserve(bytes, length * ESCAPED + 8);
 	if (bytes->err != COP_OK)

@@ -390,6 +390,9 @@ static void test_names_are_escaped_quoted_or_refused(void **state)
 	assert_name("vw", "a\tb", NULL);
 	assert_name("dsjson", "say \"a\\b\"\n", ",\"say \\\"a\\\\b\\\"\\u000a\":0.5}");
 	assert_name("dsjson", "_tag", NULL);
+	assert_name("dsjson", "caf\xc3\xa9", ",\"caf\xc3\xa9\":0.5}");
+	assert_name("dsjson", "caf\xe9", NULL);
+	assert_name("dsjson", "caf\xc3", NULL);
 	assert_name("csv", "a,b", "fine,\"a,b\",action");
 	assert_name("csv", " a", "fine,\" a\",action");
 	assert_name("csv", "cost", NULL);
@@ -405,6 +408,11 @@ static void test_renamed_characters_are_underscores(void **state)
 	cop_logged_event event = labelled(&dense);
 	assert_true(cop_event_id_from_bytes(&event.id, COP_EVENT_ID_STRING, "a b", 3));
 	assert_string_equal(text_of("vw", &settings, &event), "3:-1.5:0.1 'a_b| a_b_c_d x:0.5\n");
+	static const char *const latin[2] = { "caf\xe9", "\xff\xc3\xa9" };
+	const cop_event_writer_settings of_latin = { .names = latin, .name_count = 2, .rename = true };
+	const char *text = text_of("dsjson", &of_latin, &event);
+	if (strstr(text, "\"caf_\":") == NULL || strstr(text, "\"_\xc3\xa9\":0.5}") == NULL)
+		fail_msg("%s", text);
 }
 
 static void test_format_of_another_name_is_none(void **state)
