@@ -526,6 +526,13 @@ def test_train_hints_at_columns_that_name_the_rows_and_ignores_them(tmp_path):
     assert "to be ignored" in refused("train", "--learner", "cart", "--train", path, "--ignore", "y")
 
 
+def test_train_hints_at_a_target_of_one_class(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,kind,b\n" + "".join(f"{i},{i % 2},same\n" for i in range(20)))
+    assert 'of one class, "same"' in coppice("train", "--learner", "cart", "--train", path)[1]
+    assert coppice("train", "--learner", "cart", "--target", "kind", "--train", path)[1] == ""
+
+
 def test_train_hints_at_text_in_a_column_of_numbers(tmp_path):
     path = tmp_path / "rows.csv"
     lines = [f"{i},{i % 7},{i > 20}" for i in range(40)]

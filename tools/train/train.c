@@ -472,6 +472,11 @@ static void give_hints(const training *t)
 {
 	size_t feature;
 	double value, step;
+	if (t->rows.classes == 1)
+		cop_command_complain(NAME,
+		        "all rows of %s are of one class, \"%.60s\": there is nothing to tell apart; "
+		        "if another column is the target: --target COLUMN",
+		        t->o->train, cop_encoder_class(t->preparation, 0));
 	if (cop_train_hint_numbers(&t->rows, t->preparation))
 		cop_command_complain(NAME,
 		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
