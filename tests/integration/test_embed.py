@@ -78,6 +78,14 @@ def test_page_has_every_row_and_leaf_and_loads_nothing(satimage, tmp_path):
     assert page.rstrip().endswith("</html>")
 
 
+def test_perplexity_beyond_the_rows_is_told(satimage, tmp_path):
+    few = tmp_path / "few.csv"
+    few.write_text("".join(satimage.read_text().splitlines(keepends=True)[:40]))
+    shape = ("embed", "--train", few, "--height", 1, "--rounds", 1, "--sweeps", 1, "--json")
+    assert "40 rows have fewer neighbours" in coppice(*shape, "--perplexity", 39)[1]
+    assert coppice(*shape, "--perplexity", 38)[1] == ""
+
+
 def test_wrong_options_and_files_are_refused(tmp_path):
     (tmp_path / "two.csv").write_text("1,2,0\n2,1,1\n")
     assert "2 rows, expected at least 3" in coppice("embed", "--train", tmp_path / "two.csv", status=1)[1]

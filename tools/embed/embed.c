@@ -51,6 +51,10 @@ static cop_err make_graph(embedding *e)
 	cop_neighbours near;
 	double wanted = ceil(NEIGHBOURS * e->o->perplexity);
 	size_t k = wanted < (double)(data->n - 1) ? (size_t)wanted : data->n - 1;
+	if (e->o->perplexity >= (double)k)
+		cop_command_complain(NAME,
+		        "%zu rows have fewer neighbours than --perplexity %g asks for; all of them count", data->n,
+		        e->o->perplexity);
 	cop_blas_threads(1); /* each thread of the pool multiplies */
 	cop_err err = cop_neighbours_find(&points, NULL, k, (uint32_t)e->o->seed, e->pool, &near);
 	if (err != COP_OK)
