@@ -67,6 +67,11 @@ static bool has(const cop_model_change *change, cop_config_change_of of)
 	return false;
 }
 
+static cop_err fault_by(cop_model_change *change, cop_err err, const cop_diag *why)
+{
+	return cop_reload_fault(change->reload ? "reload" : "model", err, why, &change->fault);
+}
+
 /* ---- beside the loop ---- */
 
 static cop_err write_live(cop_model_change *change)
@@ -76,7 +81,7 @@ static cop_err write_live(cop_model_change *change)
 		return COP_OK;
 	cop_err err = cop_live_write(change->state_dir, &change->live, &why);
 	change->written = err == COP_OK;
-	return err == COP_OK ? COP_OK : cop_reload_fault(err, &why, &change->fault);
+	return err == COP_OK ? COP_OK : fault_by(change, err, &why);
 }
 
 static cop_err judge(cop_model_change *change)
@@ -104,7 +109,7 @@ static void write_beside(void *context)
 
 static cop_err fault_of(cop_model_change *change, cop_err err)
 {
-	return err == COP_OK ? COP_OK : cop_reload_fault(err, &(cop_diag){ 0 }, &change->fault);
+	return err == COP_OK ? COP_OK : fault_by(change, err, &(cop_diag){ 0 });
 }
 
 static cop_err begin_saving(cop_model_change *change)
@@ -114,7 +119,7 @@ static cop_err begin_saving(cop_model_change *change)
 	cop_err err = cop_durability_begin_checkpoint(durable, &why);
 	change->stage = err == COP_EEXIST ? DUE : SAVING;
 	change->checkpoints = durable->checkpoint.written;
-	return err == COP_OK || err == COP_EEXIST ? COP_OK : cop_reload_fault(err, &why, &change->fault);
+	return err == COP_OK || err == COP_EEXIST ? COP_OK : fault_by(change, err, &why);
 }
 
 /* The thread goes on where a checkpoint has what is removed. */
@@ -122,7 +127,7 @@ static cop_err end_saving(cop_model_change *change)
 {
 	const cop_checkpoint *checkpoint = &change->server->durable.checkpoint;
 	if (checkpoint->written == change->checkpoints)
-		return cop_reload_fault(COP_EIO, &checkpoint->why, &change->fault);
+		return fault_by(change, COP_EIO, &checkpoint->why);
 	change->stage = WRITING;
 	return fault_of(change, cop_job_start(&change->job, write_beside, change));
 }

@@ -216,12 +216,12 @@ cop_err cop_reload_read(cop_server *server, const cop_live_changes *live, cop_co
 	return err;
 }
 
-cop_err cop_reload_fault(cop_err err, const cop_diag *why, cop_wire_fault *fault)
+cop_err cop_reload_fault(const char *what, cop_err err, const cop_diag *why, cop_wire_fault *fault)
 {
 	char text[sizeof why->source + sizeof why->message];
 	cop_diag_text(why, text, sizeof text);
 	(void)cop_wire_fault_set(
-	        fault, COP_WIRE_INTERNAL, "reload: %.300s", why->message[0] != '\0' ? text : cop_err_text(err));
+	        fault, COP_WIRE_INTERNAL, "%s: %.300s", what, why->message[0] != '\0' ? text : cop_err_text(err));
 	return err;
 }
 
@@ -260,7 +260,7 @@ cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body,
 		if (err == COP_OK)
 			err = cop_reload_apply(server, next, &changes, &exchange);
 		if (err != COP_OK)
-			err = cop_reload_fault(err, &why, fault);
+			err = cop_reload_fault("reload", err, &why, fault);
 	}
 	if (err == COP_OK)
 		cop_reload_put(&changes, seq, body);

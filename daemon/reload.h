@@ -31,7 +31,7 @@ COP_CHECK cop_err cop_reload_apply(
         cop_server *server, cop_config *next, cop_config_changes *changes, cop_model_exchange *exchange);
 /* The reply. */
 void cop_reload_put(const cop_config_changes *changes, const cop_wire_seq *seq, cop_bytes *body);
-/* Fills *fault; err. */
-cop_err cop_reload_fault(cop_err err, const cop_diag *why, cop_wire_fault *fault);
+/* Fills *fault, whose message begins with `what`; err. */
+cop_err cop_reload_fault(const char *what, cop_err err, const cop_diag *why, cop_wire_fault *fault);
 
 #endif

@@ -325,6 +325,7 @@ def test_change_that_cannot_be_written_is_refused_and_nothing_changes(daemon, fa
         fault.begin(kind, errno.ENOSPC, times=1)
         refused = client.error("model", "m", GROW)
         assert refused["code"] == "internal" and "live.json" in refused["message"]
+        assert refused["message"].startswith("model: ")
         fault.end()
         assert not (one.state / "live.json").exists()
     assert settled(one, client) == before
