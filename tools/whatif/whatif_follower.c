@@ -1,4 +1,4 @@
-/* Each record is decoded again, since the first model's thread uses its own room for the next one. */
+/* A record that does not come whole is decoded again, since the first model's thread uses its own room for the next one. */
 #include "whatif_follower.h"
 
 #include "whatif_tally.h"
@@ -31,10 +31,12 @@ static cop_err take(cop_whatif_follower *f, cop_wire_record_type type, const cop
 	return err == COP_ENOMEM ? err : COP_OK; /* what does not fit it is of the first one alone */
 }
 
-static cop_err decide(cop_whatif_follower *f, cop_wire_record *r, const cop_whatif_item *item)
+static cop_err decide(cop_whatif_follower *f, const cop_wire_record *decision, const cop_whatif_item *item)
 {
 	cop_whatif_figures *figures = f->figures;
-	cop_whatif_masks_lengthen(&f->masks, r);
+	cop_wire_record lengthened = *decision;
+	const cop_wire_record *r = &lengthened;
+	cop_whatif_masks_lengthen(&f->masks, &lengthened);
 	cop_whatif_pair_look_second(f->pair, r, &item->seen, &item->view);
 	cop_err err = take(f, COP_WIRE_RECORD_DECISION, r);
 	if (err != COP_OK || !cop_whatif_follower_in_span(f->question, r->time))
@@ -61,17 +63,18 @@ static void see_event(cop_whatif_follower *f, const cop_wire_record *r, const co
 cop_err cop_whatif_follower_take(void *follower, const cop_whatif_item *item)
 {
 	cop_whatif_follower *f = follower;
-	cop_wire_record r;
+	cop_wire_record decoded;
+	const cop_wire_record *r = item->whole ? &item->record : &decoded;
 	const cop_wire_record_type type = item->type;
-	if (cop_wire_record_decode(type, item->body, item->length, &f->room.shape, &f->room.workspace, &r, NULL) !=
-	        COP_OK)
+	if (!item->whole && cop_wire_record_decode(type, item->body, item->length, &f->room.shape, &f->room.workspace,
+	                            &decoded, NULL) != COP_OK)
 		return COP_OK; /* the first one's thread has counted it */
-	cop_whatif_tally_end(&f->open, type, &r, f->figures);
+	cop_whatif_tally_end(&f->open, type, r, f->figures);
 	if (f->over || !item->taken)
 		return COP_OK;
 	if (type == COP_WIRE_RECORD_DECISION)
-		return decide(f, &r, item);
+		return decide(f, r, item);
 	if (item->saw)
-		see_event(f, &r, item);
-	return take(f, type, &r);
+		see_event(f, r, item);
+	return take(f, type, r);
 }

@@ -1,6 +1,6 @@
 /* A ring of blocks: `filled` of them were handed over, `taken` are done. A block's bytes belong to the putting thread
- * until it is handed over, then to the taking one. An item is its struct, its view's numbers, and its body, each at a
- * multiple of 8. */
+ * until it is handed over, then to the taking one. An item is its struct, its view's numbers, its record's arrays, and
+ * its body, in which the record's texts are, each at a multiple of 8. */
 #include "whatif_pipe.h"
 
 #include <pthread.h>
@@ -31,23 +31,81 @@ struct cop_whatif_pipe {
 
 static size_t pad(size_t length) { return (length + 7) & ~(size_t)7; }
 
+/* ---- items in a block ---- */
+
+/* Bytes of the parts of a whole record that stand behind the view's. */
+typedef struct arrays {
+	size_t dense, entries, mask;
+} arrays;
+
+static arrays arrays_of(const cop_whatif_item *item)
+{
+	const cop_wire_record *r = &item->record;
+	const bool has_x = item->whole && r->has_x, has_mask = item->whole && r->mask != NULL;
+	return (arrays){
+		.dense = has_x && r->x.dense != NULL ? r->x.d * sizeof *r->x.dense : 0,
+		.entries = has_x && r->x.dense == NULL ? r->x.nnz * sizeof *r->x.value : 0,
+		.mask = has_mask ? r->arms : 0,
+	};
+}
+
+/* The next part, of that length. */
+static void *part(uint8_t **at, size_t length)
+{
+	uint8_t *here = *at;
+	*at += pad(length);
+	return here;
+}
+
+static void find_arrays(cop_wire_record *r, const arrays *of, uint8_t **at)
+{
+	if (of->dense > 0)
+		r->x.dense = part(at, of->dense);
+	if (of->entries > 0) {
+		r->x.index = part(at, of->entries);
+		r->x.value = part(at, of->entries);
+	}
+	if (of->mask > 0)
+		r->mask = part(at, of->mask);
+}
+
+/* What pointed into one copy of the body points into another. */
+static const void *moved(const void *text, const uint8_t *from, const uint8_t *to)
+{
+	return text == NULL ? NULL : to + ((const uint8_t *)text - from);
+}
+
+static void move_texts(cop_wire_record *r, const uint8_t *from, const uint8_t *to)
+{
+	r->model = moved(r->model, from, to);
+	r->from.source = moved(r->from.source, from, to);
+	r->played = moved(r->played, from, to);
+	r->named.pairs = moved(r->named.pairs, from, to);
+	r->settled.items = moved(r->settled.items, from, to);
+}
+
+/* The item at the block's place, with what is its own; the place is then that of the next one. */
+static cop_whatif_item *next_item(uint8_t **at)
+{
+	cop_whatif_item *item = part(at, sizeof *item);
+	const arrays of = arrays_of(item);
+	item->view.p = part(at, item->view.arms * sizeof *item->view.p);
+	item->view.loss = part(at, item->view.arms * sizeof *item->view.loss);
+	find_arrays(&item->record, &of, at);
+	const uint8_t *body = part(at, item->length);
+	if (item->whole)
+		move_texts(&item->record, item->body, body);
+	item->body = body;
+	return item;
+}
+
 /* ---- the taking thread ---- */
 
 static cop_err take_block(cop_whatif_pipe *pipe, const block *b)
 {
 	cop_err err = COP_OK;
-	for (size_t at = 0; at < b->used && err == COP_OK;) {
-		cop_whatif_item item;
-		memcpy(&item, b->bytes + at, sizeof item);
-		at += pad(sizeof item);
-		item.view.p = (double *)(void *)(b->bytes + at);
-		at += item.view.arms * sizeof *item.view.p;
-		item.view.loss = (float *)(void *)(b->bytes + at);
-		at += pad(item.view.arms * sizeof *item.view.loss);
-		item.body = b->bytes + at;
-		at += pad(item.length);
-		err = pipe->taker(pipe->context, &item);
-	}
+	for (uint8_t *at = b->bytes; at < b->bytes + b->used && err == COP_OK;)
+		err = pipe->taker(pipe->context, next_item(&at));
 	return err;
 }
 
@@ -152,12 +210,18 @@ cop_err cop_whatif_pipe_put(cop_whatif_pipe *pipe, const cop_whatif_item *item)
 {
 	block *b = &pipe->block[pipe->filled % BLOCKS];
 	const size_t p = item->view.arms * sizeof *item->view.p, loss = item->view.arms * sizeof *item->view.loss;
-	cop_err err = reserve(b, pad(sizeof *item) + pad(p) + pad(loss) + pad(item->length));
+	const arrays of = arrays_of(item);
+	cop_err err = reserve(b, pad(sizeof *item) + pad(p) + pad(loss) + pad(of.dense) + 2 * pad(of.entries) +
+	                                 pad(of.mask) + pad(item->length));
 	if (err != COP_OK)
 		return err;
 	append(b, item, sizeof *item);
 	append(b, item->view.p, p);
 	append(b, item->view.loss, loss);
+	append(b, item->record.x.dense, of.dense);
+	append(b, item->record.x.index, of.entries);
+	append(b, item->record.x.value, of.entries);
+	append(b, item->record.mask, of.mask);
 	append(b, item->body, item->length);
 	return b->used < BLOCK_FULL ? COP_OK : hand_over(pipe, BLOCKS - 1);
 }

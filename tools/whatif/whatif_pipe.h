@@ -13,11 +13,13 @@ typedef struct cop_whatif_item {
 	const uint8_t *body;
 	bool taken; /* the first model took it; else it is of interest for what it ends alone */
 	bool saw;   /* of a feedback: `view` and `seen` are there */
+	bool whole; /* `record` is there, what the body says: of a decision or feedback without candidates */
+	cop_wire_record record;
 	cop_whatif_view view;
 	cop_whatif_seen seen;
 } cop_whatif_item;
 
-/* An error ends the taking: what comes later is dropped. */
+/* The item is the taker's own until it returns. An error ends the taking: what comes later is dropped. */
 typedef cop_err cop_whatif_taker(void *context, const cop_whatif_item *item);
 
 typedef struct cop_whatif_pipe cop_whatif_pipe;

@@ -183,7 +183,13 @@ static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
 	item.taken = !(is_anew(r) && item.type == COP_WIRE_RECORD_DECISION && rec->time < r->question->from);
 	if (err == COP_OK && item.taken)
 		err = take_first(r, rec, &item, diag);
-	return err == COP_OK ? cop_whatif_pipe_put(r->pipe, &item) : err;
+	if (err != COP_OK)
+		return err;
+	const bool event = item.type == COP_WIRE_RECORD_DECISION || item.type == COP_WIRE_RECORD_FEEDBACK;
+	item.whole = event && rec->candidate == NULL;
+	if (item.whole)
+		item.record = *rec;
+	return cop_whatif_pipe_put(r->pipe, &item);
 }
 
 /* ---- what the journal says of the model ---- */

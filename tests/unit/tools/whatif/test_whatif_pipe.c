@@ -1,5 +1,5 @@
-/* Items come out whole and in order, whatever their size; an error of the taker comes back, and nothing is taken then.
- */
+/* Items come out whole and in order, whatever their size, with what their records have of their own; an error of the
+ * taker comes back, and nothing is taken then. */
 #include "tools/whatif/whatif_pipe.h"
 #include "base/mem.h"
 #include "support.h"
@@ -16,6 +16,66 @@ static size_t length_of(uint64_t n) { return n % 997 == 0 ? 300000 : (size_t)(n 
 
 static size_t arms_of(uint64_t n) { return (size_t)(n % 8); }
 
+/* ---- records ---- */
+
+#define TEXT 8 /* bytes of the body before each text, which is its next 4 bytes */
+
+static size_t values_of(uint64_t n) { return (size_t)(n % 5); }
+
+/* What item n's record has: nothing; dense or sparse values with texts in the body; a mask. */
+static bool is_whole(uint64_t n) { return n % 4 != 0 && length_of(n) >= 6 * TEXT; }
+
+static void describe(cop_whatif_item *item, uint64_t n, float *values, uint32_t *index, uint8_t *mask)
+{
+	const size_t d = values_of(n);
+	for (size_t j = 0; j < d; j++) {
+		values[j] = (float)(n + j);
+		index[j] = (uint32_t)(n * 3 + j);
+		mask[j] = (uint8_t)((n + j) % 2);
+	}
+	item->whole = true;
+	item->record = (cop_wire_record){ .model = (const char *)item->body + TEXT,
+		.model_length = 4,
+		.played = n % 2 == 0 ? NULL : (const char *)item->body + 2 * TEXT,
+		.from = { .source = n % 3 == 0 ? NULL : (const char *)item->body + 3 * TEXT },
+		.named = { .pairs = n % 5 == 0 ? NULL : item->body + 4 * TEXT },
+		.settled = { .items = n % 7 == 0 ? NULL : item->body + 5 * TEXT },
+		.has_x = n % 4 != 3,
+		.rev = n };
+	if (n % 4 == 1)
+		item->record.x = (cop_row){ .d = d, .dense = values };
+	else if (n % 4 == 2)
+		item->record.x = (cop_row){ .d = 1 << 20, .nnz = d, .index = index, .value = values };
+	if (n % 3 == 0 && d > 0) {
+		item->record.mask = mask;
+		item->record.arms = d;
+	}
+}
+
+static bool is_text(const void *text, bool there, const uint8_t *body, size_t at)
+{
+	return there ? text == body + at : text == NULL;
+}
+
+static bool is_as_described(const cop_whatif_item *item, uint64_t n)
+{
+	const cop_wire_record *r = &item->record;
+	const size_t d = values_of(n);
+	bool good = item->whole && r->rev == n && r->has_x == (n % 4 != 3) &&
+	            is_text(r->model, true, item->body, TEXT) &&
+	            is_text(r->played, n % 2 != 0, item->body, 2 * (size_t)TEXT) &&
+	            is_text(r->from.source, n % 3 != 0, item->body, 3 * (size_t)TEXT) &&
+	            is_text(r->named.pairs, n % 5 != 0, item->body, 4 * (size_t)TEXT) &&
+	            is_text(r->settled.items, n % 7 != 0, item->body, 5 * (size_t)TEXT) &&
+	            (r->mask != NULL) == (n % 3 == 0 && d > 0);
+	for (size_t j = 0; good && j < d; j++) {
+		good = n % 4 != 1 || r->x.dense[j] == (float)(n + j);
+		good = good && (n % 4 != 2 || (r->x.index[j] == n * 3 + j && r->x.value[j] == (float)(n + j)));
+		good = good && (r->mask == NULL || r->mask[j] == (n + j) % 2);
+	}
+	return good;
+}
+
 static cop_err take(void *context, const cop_whatif_item *item)
 {
 	taken *t = context;
@@ -27,24 +87,29 @@ static cop_err take(void *context, const cop_whatif_item *item)
 		good = item->body[i] == (uint8_t)(n + i);
 	for (size_t k = 0; good && k < item->view.arms; k++)
 		good = item->view.p[k] == (double)(n + k) && item->view.loss[k] == (float)k;
+	good = good && (is_whole(n) ? is_as_described(item, n) : !item->whole);
 	return good ? COP_OK : COP_EFORMAT;
 }
 
 static cop_err put(cop_whatif_pipe *pipe, uint64_t n, uint8_t *body)
 {
 	double p[8];
-	float loss[8];
+	float loss[8], values[8];
+	uint32_t index[8];
+	uint8_t mask[8];
 	for (size_t k = 0; k < 8; k++) {
 		p[k] = (double)(n + k);
 		loss[k] = (float)k;
 	}
 	for (size_t i = 0; i < length_of(n); i++)
 		body[i] = (uint8_t)(n + i);
-	const cop_whatif_item item = { .type = COP_WIRE_RECORD_DECISION,
+	cop_whatif_item item = { .type = COP_WIRE_RECORD_DECISION,
 		.length = length_of(n),
 		.body = body,
 		.view = { p, loss, arms_of(n) },
 		.seen = { .time = (double)n } };
+	if (is_whole(n))
+		describe(&item, n, values, index, mask);
 	return cop_whatif_pipe_put(pipe, &item);
 }
 
