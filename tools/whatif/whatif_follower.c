@@ -1,4 +1,5 @@
-/* A record that does not come whole is decoded again, since the first model's thread uses its own room for the next one. */
+/* A record that does not come whole is decoded again, since the first model's thread uses its own room for the next
+ * one. */
 #include "whatif_follower.h"
 
 #include "whatif_tally.h"
