@@ -65,11 +65,14 @@ cop_err cop_whatif_follower_take(void *follower, const cop_whatif_item *item)
 {
 	cop_whatif_follower *f = follower;
 	cop_wire_record decoded;
-	const cop_wire_record *r = item->whole ? &item->record : &decoded;
+	const cop_wire_record *r = &item->record;
 	const cop_wire_record_type type = item->type;
-	if (!item->whole && cop_wire_record_decode(type, item->body, item->length, &f->room.shape, &f->room.workspace,
-	                            &decoded, NULL) != COP_OK)
-		return COP_OK; /* the first one's thread has counted it */
+	if (!item->whole) {
+		if (cop_wire_record_decode(type, item->body, item->length, &f->room.shape, &f->room.workspace, &decoded,
+		            NULL) != COP_OK)
+			return COP_OK; /* the first one's thread has counted it */
+		r = &decoded;
+	}
 	cop_whatif_tally_end(&f->open, type, r, f->figures);
 	if (f->over || !item->taken)
 		return COP_OK;
