@@ -2,9 +2,11 @@
 
 import os
 import pty
+import queue
 import signal
 import socket
 import subprocess
+import threading
 
 import pytest
 from conftest import DEADLINE, grow, model, program, section, wait_for
@@ -341,21 +343,30 @@ def test_state_folder_that_cannot_be_made_is_named(daemon):
 
 @pytest.fixture
 def manager(tmp_path):
-    """A service manager's end of the notification socket: messages(needed) reads on until it has seen that text."""
+    """A service manager's end of the notification socket: messages(needed) reads on until it has seen that text. A thread
+    takes them, as a daemon that tells more than the socket holds would wait."""
     path = f"\0coppice-test-{os.getpid()}-{tmp_path.name}"
     end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     end.bind(path)
-    end.settimeout(DEADLINE)
-    seen = []
+    seen, told = [], queue.Queue()
+
+    def take():
+        while message := end.recv(4096):
+            told.put(message.decode())
 
     def messages(needed):
         seen.append("")
         while needed not in seen[-1].split("\n"):
-            seen.append(end.recv(4096).decode())
+            seen.append(told.get(timeout=DEADLINE))
         return seen
 
+    thread = threading.Thread(target=take)
+    thread.start()
     messages.address = "@" + path[1:]
     yield messages
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as last:
+        last.sendto(b"", path)  # ends the thread
+    thread.join()
     end.close()
 
 
