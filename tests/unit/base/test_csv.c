@@ -5,6 +5,12 @@
 
 #include "base/csv.h"
 
+static void open_csv(const char *text, cop_stream **stream, cop_csv **csv)
+{
+	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), stream, NULL), COP_OK);
+	assert_int_equal(cop_csv_new(*stream, csv), COP_OK);
+}
+
 static void test_csv_row_by_row_gives_names_and_values(void **state)
 {
 	(void)state;
@@ -13,8 +19,7 @@ static void test_csv_row_by_row_gives_names_and_values(void **state)
 	cop_csv *csv;
 	const double *values;
 	size_t count;
-	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
-	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	open_csv(text, &stream, &csv);
 	assert_null(cop_csv_column(csv, 0));
 	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
 	assert_int_equal(count, 3);
@@ -39,8 +44,7 @@ static void test_csv_where_text_is_allowed_gives_it(void **state)
 	const double *values;
 	size_t count, length;
 	cop_diag diag;
-	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
-	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	open_csv(text, &stream, &csv);
 	cop_csv_allow_text(csv);
 	assert_int_equal(cop_csv_columns(csv), 0);
 	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
@@ -81,8 +85,7 @@ static void test_csv_doubled_quotes_within_quotes_are_one(void **state)
 	cop_csv *csv;
 	const double *values;
 	size_t count;
-	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
-	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	open_csv(text, &stream, &csv);
 	cop_csv_allow_text(csv);
 	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
 	assert_string_equal(cop_csv_column(csv, 0), "a \"b\"");
