@@ -10,7 +10,7 @@
 #include "base/thread.h"
 
 #define BLOCKS     4
-#define BLOCK_FULL ((size_t)1 << 18)
+#define BLOCK_FULL ((size_t)1 << 16)
 
 typedef struct block {
 	uint8_t *bytes;
