@@ -1,4 +1,4 @@
-/* A record that does not come whole is decoded again, since the first model's thread uses its own room for the next
+/* A record that does not come along is decoded again, since the first model's thread uses its own room for the next
  * one. */
 #include "whatif_follower.h"
 
@@ -65,9 +65,9 @@ cop_err cop_whatif_follower_take(void *follower, const cop_whatif_item *item)
 {
 	cop_whatif_follower *f = follower;
 	cop_wire_record decoded;
-	const cop_wire_record *r = &item->record;
+	const cop_wire_record *r = item->record;
 	const cop_wire_record_type type = item->type;
-	if (!item->whole) {
+	if (r == NULL) {
 		if (cop_wire_record_decode(type, item->body, item->length, &f->room.shape, &f->room.workspace, &decoded,
 		            NULL) != COP_OK)
 			return COP_OK; /* the first one's thread has counted it */

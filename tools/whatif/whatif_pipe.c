@@ -1,6 +1,6 @@
 /* A ring of blocks: `filled` of them were handed over, `taken` are done. A block's bytes belong to the putting thread
- * until it is handed over, then to the taking one. An item is its struct, its view's numbers, its record's arrays, and
- * its body, in which the record's texts are, each at a multiple of 8. */
+ * until it is handed over, then to the taking one. An item is its struct, its view's numbers, its record with its arrays,
+ * and its body, in which the record's texts are, each at a multiple of 8. */
 #include "whatif_pipe.h"
 
 #include <pthread.h>
@@ -33,19 +33,17 @@ static size_t pad(size_t length) { return (length + 7) & ~(size_t)7; }
 
 /* ---- items in a block ---- */
 
-/* Bytes of the parts of a whole record that stand behind the view's. */
+/* Bytes of a record's parts, which stand behind it. */
 typedef struct arrays {
 	size_t dense, entries, mask;
 } arrays;
 
-static arrays arrays_of(const cop_whatif_item *item)
+static arrays arrays_of(const cop_wire_record *r)
 {
-	const cop_wire_record *r = &item->record;
-	const bool has_x = item->whole && r->has_x, has_mask = item->whole && r->mask != NULL;
 	return (arrays){
-		.dense = has_x && r->x.dense != NULL ? r->x.d * sizeof *r->x.dense : 0,
-		.entries = has_x && r->x.dense == NULL ? r->x.nnz * sizeof *r->x.value : 0,
-		.mask = has_mask ? r->arms : 0,
+		.dense = r->has_x && r->x.dense != NULL ? r->x.d * sizeof *r->x.dense : 0,
+		.entries = r->has_x && r->x.dense == NULL ? r->x.nnz * sizeof *r->x.value : 0,
+		.mask = r->mask != NULL ? r->arms : 0,
 	};
 }
 
@@ -57,16 +55,19 @@ static void *part(uint8_t **at, size_t length)
 	return here;
 }
 
-static void find_arrays(cop_wire_record *r, const arrays *of, uint8_t **at)
+static cop_wire_record *next_record(uint8_t **at)
 {
-	if (of->dense > 0)
-		r->x.dense = part(at, of->dense);
-	if (of->entries > 0) {
-		r->x.index = part(at, of->entries);
-		r->x.value = part(at, of->entries);
+	cop_wire_record *r = part(at, sizeof *r);
+	const arrays of = arrays_of(r);
+	if (of.dense > 0)
+		r->x.dense = part(at, of.dense);
+	if (of.entries > 0) {
+		r->x.index = part(at, of.entries);
+		r->x.value = part(at, of.entries);
 	}
-	if (of->mask > 0)
-		r->mask = part(at, of->mask);
+	if (of.mask > 0)
+		r->mask = part(at, of.mask);
+	return r;
 }
 
 /* What pointed into one copy of the body points into another. */
@@ -88,13 +89,13 @@ static void move_texts(cop_wire_record *r, const uint8_t *from, const uint8_t *t
 static cop_whatif_item *next_item(uint8_t **at)
 {
 	cop_whatif_item *item = part(at, sizeof *item);
-	const arrays of = arrays_of(item);
 	item->view.p = part(at, item->view.arms * sizeof *item->view.p);
 	item->view.loss = part(at, item->view.arms * sizeof *item->view.loss);
-	find_arrays(&item->record, &of, at);
+	cop_wire_record *record = item->record != NULL ? next_record(at) : NULL;
 	const uint8_t *body = part(at, item->length);
-	if (item->whole)
-		move_texts(&item->record, item->body, body);
+	if (record != NULL)
+		move_texts(record, item->body, body);
+	item->record = record;
 	item->body = body;
 	return item;
 }
@@ -206,22 +207,35 @@ static void append(block *b, const void *data, size_t length)
 	b->used += pad(length);
 }
 
+static size_t size_of(const cop_wire_record *r, const arrays *of)
+{
+	return pad(sizeof *r) + pad(of->dense) + 2 * pad(of->entries) + pad(of->mask);
+}
+
+static void append_record(block *b, const cop_wire_record *r, const arrays *of)
+{
+	append(b, r, sizeof *r);
+	append(b, r->x.dense, of->dense);
+	append(b, r->x.index, of->entries);
+	append(b, r->x.value, of->entries);
+	append(b, r->mask, of->mask);
+}
+
 cop_err cop_whatif_pipe_put(cop_whatif_pipe *pipe, const cop_whatif_item *item)
 {
 	block *b = &pipe->block[pipe->filled % BLOCKS];
+	const cop_wire_record *r = item->record;
 	const size_t p = item->view.arms * sizeof *item->view.p, loss = item->view.arms * sizeof *item->view.loss;
-	const arrays of = arrays_of(item);
-	cop_err err = reserve(b, pad(sizeof *item) + pad(p) + pad(loss) + pad(of.dense) + 2 * pad(of.entries) +
-	                                 pad(of.mask) + pad(item->length));
+	const arrays of = r != NULL ? arrays_of(r) : (arrays){ 0 };
+	const size_t record = r != NULL ? size_of(r, &of) : 0;
+	cop_err err = reserve(b, pad(sizeof *item) + pad(p) + pad(loss) + record + pad(item->length));
 	if (err != COP_OK)
 		return err;
 	append(b, item, sizeof *item);
 	append(b, item->view.p, p);
 	append(b, item->view.loss, loss);
-	append(b, item->record.x.dense, of.dense);
-	append(b, item->record.x.index, of.entries);
-	append(b, item->record.x.value, of.entries);
-	append(b, item->record.mask, of.mask);
+	if (r != NULL)
+		append_record(b, r, &of);
 	append(b, item->body, item->length);
 	return b->used < BLOCK_FULL ? COP_OK : hand_over(pipe, BLOCKS - 1);
 }

@@ -13,8 +13,7 @@ typedef struct cop_whatif_item {
 	const uint8_t *body;
 	bool taken; /* the first model took it; else it is of interest for what it ends alone */
 	bool saw;   /* of a feedback: `view` and `seen` are there */
-	bool whole; /* `record` is there, what the body says: of a decision or feedback without candidates */
-	cop_wire_record record;
+	const cop_wire_record *record; /* what the body says, of a decision or feedback without candidates; else NULL */
 	cop_whatif_view view;
 	cop_whatif_seen seen;
 } cop_whatif_item;

@@ -186,9 +186,7 @@ static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
 	if (err != COP_OK)
 		return err;
 	const bool event = item.type == COP_WIRE_RECORD_DECISION || item.type == COP_WIRE_RECORD_FEEDBACK;
-	item.whole = event && rec->candidate == NULL;
-	if (item.whole)
-		item.record = *rec;
+	item.record = event && rec->candidate == NULL ? rec : NULL;
 	return cop_whatif_pipe_put(r->pipe, &item);
 }
 
