@@ -47,10 +47,10 @@ def test_waits_while_models_change_are_measured():
 
 def test_what_if_is_measured_beside_a_start():
     build = Path(program("COPPICED")).resolve().parents[1]
-    done = subprocess.run([sys.executable, ROOT / "tests/bench/what_if", build, "20000"], capture_output=True, text=True,
+    done = subprocess.run([sys.executable, ROOT / "tests/bench/what_if", build, "20000", "1"], capture_output=True, text=True,
                           timeout=3 * DEADLINE, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(re.findall(r" times the replay ", done.stdout)) == 6 and done.stdout.count("a start replays in") == 2
+    assert len(re.findall(r" times the replay ", done.stdout)) == 8 and done.stdout.count("a start replays in") == 2
 
 
 def test_replicas_and_changes_of_who_leads_are_measured():
