@@ -25,7 +25,8 @@ static size_t values_of(uint64_t n) { return (size_t)(n % 5); }
 /* What item n's record has: nothing; dense or sparse values with texts in the body; a mask. */
 static bool is_whole(uint64_t n) { return n % 4 != 0 && length_of(n) >= 6 * TEXT; }
 
-static void describe(cop_whatif_item *item, uint64_t n, float *values, uint32_t *index, uint8_t *mask)
+static void describe(
+        const cop_whatif_item *item, uint64_t n, float *values, uint32_t *index, uint8_t *mask, cop_wire_record *out)
 {
 	const size_t d = values_of(n);
 	for (size_t j = 0; j < d; j++) {
@@ -33,8 +34,7 @@ static void describe(cop_whatif_item *item, uint64_t n, float *values, uint32_t 
 		index[j] = (uint32_t)(n * 3 + j);
 		mask[j] = (uint8_t)((n + j) % 2);
 	}
-	item->whole = true;
-	item->record = (cop_wire_record){ .model = (const char *)item->body + TEXT,
+	*out = (cop_wire_record){ .model = (const char *)item->body + TEXT,
 		.model_length = 4,
 		.played = n % 2 == 0 ? NULL : (const char *)item->body + 2 * TEXT,
 		.from = { .source = n % 3 == 0 ? NULL : (const char *)item->body + 3 * TEXT },
@@ -43,12 +43,12 @@ static void describe(cop_whatif_item *item, uint64_t n, float *values, uint32_t 
 		.has_x = n % 4 != 3,
 		.rev = n };
 	if (n % 4 == 1)
-		item->record.x = (cop_row){ .d = d, .dense = values };
+		out->x = (cop_row){ .d = d, .dense = values };
 	else if (n % 4 == 2)
-		item->record.x = (cop_row){ .d = 1 << 20, .nnz = d, .index = index, .value = values };
+		out->x = (cop_row){ .d = 1 << 20, .nnz = d, .index = index, .value = values };
 	if (n % 3 == 0 && d > 0) {
-		item->record.mask = mask;
-		item->record.arms = d;
+		out->mask = mask;
+		out->arms = d;
 	}
 }
 
@@ -59,9 +59,9 @@ static bool is_text(const void *text, bool there, const uint8_t *body, size_t at
 
 static bool is_as_described(const cop_whatif_item *item, uint64_t n)
 {
-	const cop_wire_record *r = &item->record;
+	const cop_wire_record *r = item->record;
 	const size_t d = values_of(n);
-	bool good = item->whole && r->rev == n && r->has_x == (n % 4 != 3) &&
+	bool good = r != NULL && r->rev == n && r->has_x == (n % 4 != 3) &&
 	            is_text(r->model, true, item->body, TEXT) &&
 	            is_text(r->played, n % 2 != 0, item->body, 2 * (size_t)TEXT) &&
 	            is_text(r->from.source, n % 3 != 0, item->body, 3 * (size_t)TEXT) &&
@@ -87,7 +87,7 @@ static cop_err take(void *context, const cop_whatif_item *item)
 		good = item->body[i] == (uint8_t)(n + i);
 	for (size_t k = 0; good && k < item->view.arms; k++)
 		good = item->view.p[k] == (double)(n + k) && item->view.loss[k] == (float)k;
-	good = good && (is_whole(n) ? is_as_described(item, n) : !item->whole);
+	good = good && (is_whole(n) ? is_as_described(item, n) : item->record == NULL);
 	return good ? COP_OK : COP_EFORMAT;
 }
 
@@ -108,8 +108,11 @@ static cop_err put(cop_whatif_pipe *pipe, uint64_t n, uint8_t *body)
 		.body = body,
 		.view = { p, loss, arms_of(n) },
 		.seen = { .time = (double)n } };
-	if (is_whole(n))
-		describe(&item, n, values, index, mask);
+	cop_wire_record record;
+	if (is_whole(n)) {
+		describe(&item, n, values, index, mask, &record);
+		item.record = &record;
+	}
 	return cop_whatif_pipe_put(pipe, &item);
 }
 
