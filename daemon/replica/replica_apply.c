@@ -188,6 +188,7 @@ static verdict apply(cop_replica_follower *f, const cop_journal_record *raw)
 	(void)cop_journaler_append(durable->journal, raw->body - COP_JOURNAL_FRAME_HEAD, length, 1);
 	durable->time = f->recovery.time > durable->time ? f->recovery.time : durable->time;
 	f->last_crc = cop_replica_log_frame_crc(raw->body - COP_JOURNAL_FRAME_HEAD);
+	f->last_epoch = cop_journaler_epoch(durable->journal);
 	f->last_known = true;
 	f->next++;
 	f->counts->records++;

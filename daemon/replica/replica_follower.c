@@ -44,6 +44,7 @@ cop_err cop_replica_follower_open(cop_replica_follower *f, cop_diag *diag)
 	cop_job_finish(&source.job);
 	f->last_known = err == COP_OK && source.err == COP_OK && f->next > 1;
 	f->last_crc = source.crc;
+	f->last_epoch = source.epoch;
 	cop_replica_source_fini(&source);
 	if (err != COP_OK)
 		cop_diag_message(diag, "replica: no thread to read the journal");
@@ -115,6 +116,7 @@ static void join(cop_replica_follower *f, double now)
 		.version = COP_REPLICA_VERSION,
 		.epoch = f->epoch,
 		.next = f->next,
+		.last_epoch = f->last_epoch,
 		.last_crc = f->last_crc,
 		.alone = !f->last_known && f->next > 1,
 		.full = f->full,

@@ -63,11 +63,12 @@ typedef struct cop_replica_follower {
 	double heard;         /* monotonic seconds: when the leader said something last */
 	double next_try;      /* the same */
 	uint64_t next;        /* record to come, which is the journal's too */
-	uint32_t last_crc;    /* of the record before it, */
-	bool last_known;      /* where there is one */
-	uint64_t placed;      /* record whose challenger's file came; 0: none */
-	bool full;            /* only a checkpoint leads on */
-	uint64_t taken;       /* bytes of records since the welcome */
+	uint64_t last_epoch;  /* of the record before it, as its segment has it, */
+	uint32_t last_crc;
+	bool last_known; /* where there is one */
+	uint64_t placed; /* record whose challenger's file came; 0: none */
+	bool full;       /* only a checkpoint leads on */
+	uint64_t taken;  /* bytes of records since the welcome */
 	cop_replica_item *first, *last;
 	cop_replica_copy copy;
 	cop_recovery recovery;

@@ -157,9 +157,19 @@ static void drop(cop_replica_leader *l, cop_replica_peer *peer, const char *reas
 	forget_peer(peer);
 }
 
-static void placed(cop_replica_leader *l, cop_replica_peer *peer, cop_err err, uint32_t crc)
+/* Two leaders, of which one was cut off, may write the same bytes under one number, behind different records: so the
+ * epoch of the record counts, too, where the follower tells it. */
+static bool is_same(const cop_replica_peer *peer, uint64_t epoch, uint32_t crc)
 {
-	bool same = err == COP_OK && (peer->joined_next <= 1 || peer->alone || crc == peer->joined_crc);
+	if (peer->joined_next <= 1 || peer->alone)
+		return true;
+	return crc == peer->joined_crc && (peer->joined_epoch == 0 || epoch == peer->joined_epoch);
+}
+
+/* epoch, crc: of this one's record before the one that the follower wants. */
+static void placed(cop_replica_leader *l, cop_replica_peer *peer, cop_err err, uint64_t epoch, uint32_t crc)
+{
+	bool same = err == COP_OK && is_same(peer, epoch, crc);
 	if (err != COP_OK && err != COP_ENOTFOUND && err != COP_EEND)
 		cop_log_line(l->durable->log, COP_LOG_EVENT(replica_unread), "name=\"%s\" reason=\"%s\"", peer->name,
 		        peer->source.why.message);
@@ -233,7 +243,7 @@ static bool turn_source(cop_replica_leader *l, cop_replica_peer *peer)
 {
 	cop_replica_task task = cop_replica_source_take(&peer->source);
 	if (task == COP_REPLICA_TASK_PLACE)
-		placed(l, peer, peer->source.err, peer->source.crc);
+		placed(l, peer, peer->source.err, peer->source.epoch, peer->source.crc);
 	else if (task == COP_REPLICA_TASK_RECORDS)
 		take_records(l, peer);
 	else if (task == COP_REPLICA_TASK_PART)
@@ -304,6 +314,7 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	*row = *stranger;
 	row->there = true;
 	row->joined_next = m->next;
+	row->joined_epoch = m->last_epoch;
 	row->joined_crc = m->last_crc;
 	row->full = m->full != 0;
 	row->alone = m->alone != 0;
@@ -315,8 +326,8 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	l->counts->joins++;
 	if (row->full || row->joined_next > l->log.next || row->joined_next == 0 || forgot_else(l, row))
 		welcome(l, row, 0);
-	else if (row->joined_next > 1 && row->joined_next - 1 >= cop_replica_log_first(&l->log))
-		placed(l, row, COP_OK, cop_replica_log_crc(&l->log, row->joined_next - 1));
+	else if (row->joined_next > l->begun && row->joined_next - 1 >= cop_replica_log_first(&l->log))
+		placed(l, row, COP_OK, l->epoch, cop_replica_log_crc(&l->log, row->joined_next - 1));
 }
 
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }

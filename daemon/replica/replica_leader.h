@@ -28,17 +28,17 @@ typedef struct cop_replica_peer {
 	size_t identity_length;
 	char name[COP_CONFIG_NAME_MAX + 1], program[32];
 	cop_replica_stage stage;
-	uint64_t joined_next, joined_crc;
-	bool full, alone;              /* it asked for a checkpoint; it has one alone */
-	uint64_t forgot;               /* since which record somebody is forgotten in its state */
-	bool passed;                   /* what it is to begin anew with takes too long to wait for */
-	uint64_t next;                 /* the first record that was not sent to it */
-	uint64_t stated;               /* record whose checksums were sent last */
-	uint64_t sent, taken;          /* bytes of records since it joined */
-	uint64_t written, synced, has; /* last records; has: applied */
-	double heard;                  /* monotonic seconds */
-	bool asked;                    /* for a part of a file */
-	cop_replica_message ask;       /* texts are in `model` */
+	uint64_t joined_next, joined_epoch, joined_crc; /* epoch 0: it was not told */
+	bool full, alone;                               /* it asked for a checkpoint; it has one alone */
+	uint64_t forgot;                                /* since which record somebody is forgotten in its state */
+	bool passed;                                    /* what it is to begin anew with takes too long to wait for */
+	uint64_t next;                                  /* the first record that was not sent to it */
+	uint64_t stated;                                /* record whose checksums were sent last */
+	uint64_t sent, taken;                           /* bytes of records since it joined */
+	uint64_t written, synced, has;                  /* last records; has: applied */
+	double heard;                                   /* monotonic seconds */
+	bool asked;                                     /* for a part of a file */
+	cop_replica_message ask;                        /* texts are in `model` */
 	char model[COP_CONFIG_NAME_MAX + 1];
 	unsigned unread; /* times that the disk gave nothing */
 	cop_replica_source source;

@@ -76,6 +76,8 @@ static cop_err find_place(cop_replica_source *s)
 	err = read_one(s, &record);
 	if (err == COP_OK)
 		s->crc = cop_replica_log_frame_crc(record.body - COP_JOURNAL_FRAME_HEAD);
+	if (err == COP_OK)
+		s->epoch = cop_journal_reader_epoch(s->reader);
 	return err;
 }
 

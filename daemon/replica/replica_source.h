@@ -15,8 +15,8 @@
 
 typedef enum cop_replica_task {
 	COP_REPLICA_TASK_NONE,
-	COP_REPLICA_TASK_PLACE,   /* finds the record before `next`, whose checksum goes into crc; until 0: only whether
-	                             there are records from `next` on */
+	COP_REPLICA_TASK_PLACE,   /* finds the record before `next`, whose checksum and epoch go into crc and epoch;
+	                             until 0: only whether there are records from `next` on */
 	COP_REPLICA_TASK_RECORDS, /* from `next` on, up to `until` */
 	COP_REPLICA_TASK_PART,    /* of a file */
 } cop_replica_task;
@@ -32,6 +32,7 @@ typedef struct cop_replica_source {
 	cop_err err; /* COP_ENOTFOUND: the records are gone, or there is no such file */
 	cop_diag why;
 	uint32_t crc;
+	uint64_t epoch;
 	uint64_t count; /* records in out */
 	uint64_t size;  /* of the file */
 	cop_bytes out;
