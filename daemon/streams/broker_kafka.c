@@ -12,6 +12,7 @@
 
 #define PATIENCE_MS 5000
 #define CLOSING_MS  2000 /* for the last hint */
+#define MOST_ASKED  5    /* times for the ends of a partition */
 
 typedef struct kafka_log {
 	const cop_broker_settings *set;
@@ -133,15 +134,31 @@ static cop_err assign(kafka_log *log, int64_t offset, cop_diag *diag)
 	return err == RD_KAFKA_RESP_ERR_NO_ERROR ? COP_OK : refuse(log, "assigning", err, diag);
 }
 
+/* The library asks for both ends at once. Where one answer is an error that comes together with the other's end, it
+ * tells of no error and takes that end for both (2.0), so that all events would be passed over. An answer counts when
+ * the next one begins at the same offset and ends no earlier. */
+static cop_err ask_ends(const kafka_log *log, int64_t *low, int64_t *high, cop_diag *diag)
+{
+	for (unsigned asked = 0; asked < MOST_ASKED; asked++) {
+		const int64_t low_before = *low, high_before = *high;
+		rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(
+		        log->consumer, log->set->topic, (int32_t)log->set->partition, low, high, PATIENCE_MS);
+		if (err != RD_KAFKA_RESP_ERR_NO_ERROR)
+			return refuse(log, log->set->topic, err, diag);
+		if (asked > 0 && *low == low_before && *high >= high_before)
+			return COP_OK;
+	}
+	return complain(log, log->set->topic, "where the partition begins and ends is answered in two ways", diag);
+}
+
 static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at, bool *gap, cop_diag *diag)
 {
 	kafka_log *log = broker;
 	int64_t low = 0, high = 0;
 	*gap = false;
-	rd_kafka_resp_err_t err = rd_kafka_query_watermark_offsets(
-	        log->consumer, log->set->topic, (int32_t)log->set->partition, &low, &high, PATIENCE_MS);
-	if (err != RD_KAFKA_RESP_ERR_NO_ERROR)
-		return refuse(log, log->set->topic, err, diag);
+	cop_err err = ask_ends(log, &low, &high, diag);
+	if (err != COP_OK)
+		return err;
 	if (start != COP_BROKER_BEHIND) {
 		const int64_t first = start == COP_BROKER_NEWEST ? high : low;
 		at->offset = first > 0 ? (uint64_t)first - 1 : 0;

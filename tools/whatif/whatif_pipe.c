@@ -1,6 +1,6 @@
 /* A ring of blocks: `filled` of them were handed over, `taken` are done. A block's bytes belong to the putting thread
- * until it is handed over, then to the taking one. An item is its struct, its view's numbers, its record with its arrays,
- * and its body, in which the record's texts are, each at a multiple of 8. */
+ * until it is handed over, then to the taking one. An item is its struct, its view's numbers, its record with its
+ * arrays, and its body, in which the record's texts are, each at a multiple of 8. */
 #include "whatif_pipe.h"
 
 #include <pthread.h>

@@ -11,8 +11,8 @@ typedef struct cop_whatif_item {
 	cop_wire_record_type type;
 	size_t length;
 	const uint8_t *body;
-	bool taken; /* the first model took it; else it is of interest for what it ends alone */
-	bool saw;   /* of a feedback: `view` and `seen` are there */
+	bool taken;                    /* the first model took it; else it is of interest for what it ends alone */
+	bool saw;                      /* of a feedback: `view` and `seen` are there */
 	const cop_wire_record *record; /* what the body says, of a decision or feedback without candidates; else NULL */
 	cop_whatif_view view;
 	cop_whatif_seen seen;

@@ -61,8 +61,7 @@ static bool is_as_described(const cop_whatif_item *item, uint64_t n)
 {
 	const cop_wire_record *r = item->record;
 	const size_t d = values_of(n);
-	bool good = r != NULL && r->rev == n && r->has_x == (n % 4 != 3) &&
-	            is_text(r->model, true, item->body, TEXT) &&
+	bool good = r != NULL && r->rev == n && r->has_x == (n % 4 != 3) && is_text(r->model, true, item->body, TEXT) &&
 	            is_text(r->played, n % 2 != 0, item->body, 2 * (size_t)TEXT) &&
 	            is_text(r->from.source, n % 3 != 0, item->body, 3 * (size_t)TEXT) &&
 	            is_text(r->named.pairs, n % 5 != 0, item->body, 4 * (size_t)TEXT) &&
