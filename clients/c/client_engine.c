@@ -27,6 +27,9 @@
 #define NAME_ROOM    65
 #define ENDPOINTS    16
 #define MOVE_PAUSE   0.1 /* seconds between moves to another endpoint */
+/* Seconds until a connection that cannot be made is given up: at first, and at most. */
+#define FIRST_PATIENCE   0.5
+#define LONGEST_PATIENCE 4.0
 
 typedef struct lane lane;
 
@@ -72,6 +75,8 @@ struct cop_client_engine {
 	const char *endpoint[ENDPOINTS];
 	size_t endpoints, place; /* place: of the one it is connected to */
 	double moved;
+	bool stuck; /* nothing could be sent: there is no connection */
+	double stuck_since, patience;
 	int wake; /* eventfd */
 	cop_client_engine_settings set;
 	lane *lanes;
@@ -301,13 +306,11 @@ static void hang_up(cop_client_engine *e)
 	e->socket = NULL;
 }
 
-/* To the next endpoint, where there are several: what is under way is sent there. */
-static void move_on(cop_client_engine *e, double now)
+/* To the next endpoint, or anew to the only one: what is under way is sent there. */
+static void connect_next(cop_client_engine *e, double now)
 {
 	void *socket = NULL;
 	cop_diag why;
-	if (e->endpoints < 2 || now < e->moved + MOVE_PAUSE)
-		return;
 	e->moved = now;
 	e->place = (e->place + 1) % e->endpoints;
 	if (cop_client_socket(e->context, ZMQ_DEALER, e->endpoint[e->place], &e->set.keys, &socket, &why) != COP_OK)
@@ -319,14 +322,34 @@ static void move_on(cop_client_engine *e, double now)
 			m->again = m->sent && e->set.retry < 0.0 ? m->again : now;
 }
 
+/* Where there are several endpoints. */
+static void move_on(cop_client_engine *e, double now)
+{
+	if (e->endpoints > 1 && now >= e->moved + MOVE_PAUSE)
+		connect_next(e, now);
+}
+
+/* Where no connection could be made for some time: that one is down, or has refused the key, after which ZeroMQ does
+ * not try again. The next one gets more time, so that slow links come to be connected, too. */
+static void give_up_stuck(cop_client_engine *e, double now)
+{
+	if (now < e->stuck_since + e->patience)
+		return;
+	e->patience = fmin(2.0 * e->patience, LONGEST_PATIENCE);
+	e->stuck_since = now;
+	connect_next(e, now);
+}
+
 /* Tries once; *next: when the next thing is to be done at the latest. */
 static void send_message(cop_client_engine *e, const lane *l, message *m, double now, double *next)
 {
 	if (m->again <= now) {
 		if (zmq_send(e->socket, l->verb, strlen(l->verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+			e->stuck = true;
 			*next = fmin(*next, now + STALLED);
 			return;
 		}
+		e->patience = FIRST_PATIENCE;
 		(void)zmq_send(e->socket, l->model, strlen(l->model), ZMQ_SNDMORE);
 		(void)zmq_send(e->socket, m->body.data, m->body.length, 0);
 		e->counts.messages++;
@@ -494,6 +517,7 @@ static bool is_unanswered(const cop_client_engine *e, double now)
 static double send_all(cop_client_engine *e, double now)
 {
 	double next = e->oldest == NULL ? (double)INFINITY : e->oldest->deadline;
+	e->stuck = false;
 	for (lane *l = e->lanes; l != NULL; l = l->next) {
 		bool made = true;
 		while (l->first != NULL && l->under_way < e->set.messages && l->not_before <= now && made)
@@ -505,6 +529,7 @@ static double send_all(cop_client_engine *e, double now)
 		for (message *m = l->messages; m != NULL; m = m->next)
 			send_message(e, l, m, now, &next);
 	}
+	e->stuck_since = e->stuck ? fmin(e->stuck_since, now) : (double)INFINITY;
 	return next;
 }
 
@@ -539,6 +564,7 @@ static void *run(void *engine)
 		end_old(e, now);
 		if (is_unanswered(e, now))
 			move_on(e, now);
+		give_up_stuck(e, now);
 		double next = send_all(e, now);
 		if (receive_all(e))
 			continue;
@@ -560,6 +586,8 @@ cop_err cop_client_engine_open(const cop_client_engine_settings *settings, cop_c
 		return COP_ENOMEM;
 	}
 	e->set = *settings;
+	e->stuck_since = (double)INFINITY;
+	e->patience = FIRST_PATIENCE;
 	(void)pthread_mutex_init(&e->lock, NULL);
 	e->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	e->context = zmq_ctx_new();

@@ -84,12 +84,25 @@ def test_kills_lose_nothing_and_do_nothing_twice(daemon, prefix, programs):  # n
     each_once(one, got["visits"])
 
 
+def test_first_endpoint_that_is_down_is_left(daemon, prefix, programs):  # noqa: F811
+    one = daemon(model(reward_window="1h"))
+    command = [programs(TEST / "visits.c"), f"{one.ipc('nobody')},{one.ipc('requests')}", "m", "2"]
+    got = visit(one, command, 0, env=environment(prefix))
+    assert got["visits"] >= 100
+    each_once(one, got["visits"])
+
+
 @pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
-def test_keys(daemon, prefix, programs, tmp_path):  # noqa: F811
+@pytest.mark.parametrize("name", ["shop", "stranger"])
+def test_keys(daemon, prefix, programs, tmp_path, name):  # noqa: F811
+    """The stranger is let in when it has been refused."""
     keys = Keys(daemon, tmp_path, {"shop": "decide,feedback m"})
-    for name, key in (("shop", keys.pairs["shop"][1]), ("server.pub", keys.public)):
-        (tmp_path / name).write_bytes(key + b"\n")
-        (tmp_path / name).chmod(0o600)
-    command = [programs(TEST / "visits.c"), keys.endpoint("requests"), "m", "8", tmp_path / "shop", tmp_path / "server.pub"]
+    for file, key in (("client", keys.pairs[name][1]), ("server.pub", keys.public)):
+        (tmp_path / file).write_bytes(key + b"\n")
+        (tmp_path / file).chmod(0o600)
+    command = [programs(TEST / "visits.c"), keys.endpoint("requests"), "m", "8", tmp_path / "client", tmp_path / "server.pub"]
+    letting = [keys.let_in_when_refused({"stranger": "decide,feedback m"})] if name == "stranger" else []
     got = visit(keys.one, command, 0, env=environment(prefix))
+    for thread in letting:
+        thread.join()
     assert got["visits"] >= 100 and keys.local.model()["learned"] == got["visits"] == got["applied"]

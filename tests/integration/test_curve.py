@@ -42,6 +42,17 @@ class Keys:
         lines = [f"{name} {self.pairs[name][0].decode()} {right}\n" for name, right in rights.items()]
         self.clients.write_text("# who may do what\n" + "".join(lines))
 
+    def let_in_when_refused(self, rights):
+        """A thread: when somebody was refused, these are the rights."""
+        def wait():
+            self.one.logged("event=curve_refused")
+            self.write(rights)
+            coppice("ctl", "--endpoint", self.one.ipc("admin"), "reload")
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        return thread
+
     def endpoint(self, name):
         return f"tcp://127.0.0.1:{self.ports[name]}"
 
