@@ -69,6 +69,27 @@ def test_client_over_curve(daemon, client, tmp_path):
     assert keys.local.model()["decisions"] == 3 and keys.local.model("n")["decisions"] == 0
 
 
+REFUSED = """
+const { Client } = require('./lib/client');
+const { ENDPOINT, SERVER, PUBLIC, SECRET } = process.env;
+const socket = { curveServerKey: SERVER, curvePublicKey: PUBLIC, curveSecretKey: SECRET };
+const client = new Client(ENDPOINT, { socket, timeout: 120000 });
+client.decide('m', { id: 'mine', x: [1, 2, 3] }).then(action => { console.log(action.id); client.close(); });
+"""
+
+
+@pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
+def test_refused_key_is_tried_again(daemon, client, tmp_path):
+    """ZeroMQ gives the connection up: the same client is let in when its line is there."""
+    keys = Keys(daemon, tmp_path, {"shop": "decide m"})
+    public, secret = (key.decode() for key in keys.pairs["stranger"])
+    letting = keys.let_in_when_refused({"stranger": "decide m"})
+    variables = {"ENDPOINT": keys.endpoint("requests"), "SERVER": keys.public.decode(), "PUBLIC": public, "SECRET": secret}
+    assert run(client, "node", "-e", REFUSED, **variables) == "mine\n"
+    letting.join()
+    assert keys.local.model()["decisions"] == 1
+
+
 def test_client_types_are_those_that_it_has(client):
     run(client, "node_modules/.bin/tsc", "--noEmit", "-p", ".")
 

@@ -1,13 +1,16 @@
 """The client of clients/python against a running daemon: what it returns, how calls share messages, what errors and
 time-outs look like. The daemon is killed under it in tests/fault/test_client_killed.py."""
 
+import asyncio
 import pickle
 import threading
 from array import array
 
 import pytest
-from conftest import model, spoiled, wait_for
+import zmq
+from conftest import DEADLINE, model, spoiled, wait_for
 from python_client import coppice
+from test_curve import Keys
 from test_journal import dump
 
 
@@ -145,6 +148,8 @@ def test_bad_input_has_an_error_of_its_own(daemon, client):
         (lambda: ours.decide("m", bytes(2 * 1024 * 1024)), coppice.TooLarge, "connection ended"),
         (lambda: ours.explain("m", id="nobody"), coppice.BadRequest, "id"),
         (lambda: ours.explain("m"), TypeError, "either id or x"),
+        (lambda: ours.decide(7, [1, 2, 3]), TypeError, "model: expected a string, got int"),
+        (lambda: ours.decide("m", [1, 2, 3], timeout=float("nan")), ValueError, "timeout: nan, expected seconds"),
         (lambda: ours.decide("m", "text"), TypeError, "x: .* a string"),
         (lambda: ours.decide("m", None), TypeError, "x: .* nothing"),
         (lambda: ours.decide("m", 3), TypeError, "x: .* int"),
@@ -241,6 +246,28 @@ def test_without_a_daemon_calls_end_in_time(daemon, client):
         ours.decide("m", [1, 2, 3], timeout=0)
     one.start()
     assert ours.decide("m", [1, 2, 3], timeout=60).a in (0, 1, 2)
+
+
+@pytest.mark.skipif(not zmq.has("curve"), reason="libzmq has no CURVE")
+@pytest.mark.parametrize("kind", [coppice.Client, coppice.AsyncClient])
+def test_refused_key_is_tried_again(daemon, tmp_path, kind):
+    """ZeroMQ gives the connection up: the same client is let in when its line is there."""
+    keys = Keys(daemon, tmp_path, {"shop": "decide m"})
+    public, secret = (key.decode() for key in keys.pairs["stranger"])
+    curve = coppice.CurveKeys(keys.public.decode(), public, secret)
+
+    async def of_loop():
+        async with coppice.AsyncClient(keys.endpoint("requests"), curve=curve) as ours:
+            return await ours.decide("m", [1, 2, 3], id="mine", timeout=DEADLINE)
+
+    letting = keys.let_in_when_refused({"stranger": "decide m"})
+    if kind is coppice.AsyncClient:
+        assert asyncio.run(of_loop()).id == "mine"
+    else:
+        with coppice.Client(keys.endpoint("requests"), curve=curve) as ours:
+            assert ours.decide("m", [1, 2, 3], id="mine", timeout=DEADLINE).id == "mine"
+    letting.join()
+    assert keys.local.model()["decisions"] == 1
 
 
 def test_a_lost_answer_is_asked_for_again_under_the_same_id(daemon):

@@ -3,7 +3,8 @@
 // found. Of a message that gets no reply in time the calls go back to their queue and are sent again under their ids,
 // so the daemon makes no second decision and learns no second loss; a late reply to the earlier message still counts.
 // With the endpoints of several instances there is one connection at a time: to the next one when a message gets no reply
-// or cannot be sent, or where a reply says who leads; what was under way is sent again there.
+// or cannot be sent, or where a reply says who leads; what was under way is sent again there. To a lone one it connects anew
+// where no connection can be made, as ZeroMQ does not try again after a refused key.
 // A call ends once: by a reply, by its time-out, or by close(). What has ended leaves its queue before it is sent.
 'use strict';
 const { randomUUID } = require('node:crypto');
@@ -17,11 +18,14 @@ const AGAIN = new Set(['busy', 'not_durable']); // nothing was learned yet: the 
 const DEFAULTS = { timeout: 10000, retry: 500, batch: 64, messages: 4 };
 const LACKING = { code: 'internal', message: 'the reply lacks an item' };
 const SEND_WAIT = 100; // milliseconds that a message waits for a connection before its calls are looked at again
+const LONGEST_PATIENCE = 3200; // milliseconds until a connection that cannot be made is given up; at first, SEND_WAIT
 
 class Client {
   #endpoints;
   #place = 0; // of the one that the socket is connected to
   #moves = 0; // since something was answered
+  #stuckSince; // nothing could be sent
+  #patience = SEND_WAIT;
   #options;
   #socket;
   #queues = new Map(); // verb and model -> {verb, model, calls, sent, stale: some of the calls have ended}
@@ -136,9 +140,20 @@ class Client {
     this.#receive(this.#socket);
   }
 
-  /** Another instance, unless there is none or `from` was left already; place: which, where that is known. */
-  #move(from, place = (this.#place + 1) % this.#endpoints.length) {
-    if (this.#closed || from !== this.#socket || place === this.#place) return;
+  /** No connection came. Each time in a row it waits longer, so that slow links come to be connected, too. */
+  #giveUp(socket) {
+    const now = performance.now();
+    this.#stuckSince ??= now - SEND_WAIT;
+    if (now < this.#stuckSince + this.#patience) return;
+    this.#stuckSince = now;
+    this.#patience = Math.min(2 * this.#patience, LONGEST_PATIENCE);
+    this.#move(socket, undefined, true);
+  }
+
+  /** Another instance, unless there is none (anew: the lone one) or `from` was left already; place: which, where that is
+   * known. */
+  #move(from, place = (this.#place + 1) % this.#endpoints.length, anew = false) {
+    if (this.#closed || from !== this.#socket || (place === this.#place && !anew)) return;
     this.#place = place;
     this.#moves++;
     this.#connect();
@@ -204,10 +219,12 @@ class Client {
         this.#uncount(message);
         if (error.code === 'EAGAIN' || socket !== this.#socket) { // there is no connection
           put(queue, 'unshift', message.calls);
-          this.#move(socket);
+          this.#giveUp(socket);
         } else for (const call of message.calls) this.#fail(call, error);
         continue;
       }
+      this.#stuckSince = undefined;
+      this.#patience = SEND_WAIT;
       const sends = Math.max(...message.calls.map(call => call.sends++));
       if (this.#messages.has(message.seq))
         message.timer = setTimeout(() => this.#unanswered(message), this.#pause * 2 ** Math.min(sends, 4));

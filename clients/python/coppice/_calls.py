@@ -8,7 +8,9 @@ came within `retry_after` seconds, and at once when the connection was lost; sin
 any of the tries is the answer. The last chance is the call's deadline.
 
 With the endpoints of several instances, a client moves to the next one when it is answered `not_leader`, when an answer
-does not come in time, and when the connection is lost or cannot be made."""
+does not come in time, and when the connection is lost or cannot be made. With one endpoint it connects anew where no
+connection can be made: ZeroMQ does not try again after a refused key. Each time in a row it waits longer before it gives
+a connection up, so that slow links come to be connected, too."""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ TICK = 0.01  # seconds between two looks at what is due
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds before a call is sent again that was answered `busy` or `not_durable`
 SEQS = 2**32
 LARGE = 1024 * 1024  # bytes; the daemon's limit unless configured. It closes a connection on which far more comes
-MOVE_PAUSE = 0.1  # seconds between moves to another endpoint, and until a connection that cannot be made is given up
+MOVE_PAUSE = 0.1  # seconds between moves to another endpoint
+FIRST_PATIENCE, LONGEST_PATIENCE = 0.1, 3.2  # seconds until a connection that cannot be made is given up
 MOST_LOSSES = 3  # of the connection under a large message, before this is taken for the reason
 
 BATCHES = {b"decide": b"decide_batch", b"rank": b"rank_batch", b"feedback": b"feedback_batch"}
@@ -83,6 +86,8 @@ class Calls:
         self.retry_after = retry_after
         self.endpoints = endpoints
         self.leaves = False  # the endpoint at hand
+        self.gives_up = False  # the connection, which cannot be made
+        self.patience = FIRST_PATIENCE
         self.moved = 0.0
         self.stuck_since: Optional[float] = None
         self.lanes: Dict[Tuple[bytes, bytes, bool], Lane] = {}
@@ -151,9 +156,9 @@ class Calls:
             if message.seq in self.open:
                 if not write(message.frames):
                     self.stuck_since = now if self.stuck_since is None else self.stuck_since
-                    self.leaves |= now - self.stuck_since > MOVE_PAUSE
+                    self.gives_up = now - self.stuck_since > self.patience
                     return False
-                self.stuck_since = None
+                self.stuck_since, self.gives_up, self.patience = None, False, FIRST_PATIENCE
                 self.messages_sent += 1
                 self.messages_repeated += message.tried
                 message.tried = True
@@ -194,9 +199,12 @@ class Calls:
             message.lane.under_way -= 1
 
     def moves(self, now: float) -> bool:
-        """Whether the client is to move to the next endpoint, now; then what is under way is due there."""
-        leaves = self.leaves and self.endpoints > 1 and now >= self.moved + MOVE_PAUSE
+        """Whether the client is to move to the next endpoint, or anew to the only one, now; then what is under way is due
+        there."""
+        leaves = (self.gives_up or (self.leaves and self.endpoints > 1)) and now >= self.moved + MOVE_PAUSE
         if leaves:
+            self.patience = min(2 * self.patience, LONGEST_PATIENCE) if self.gives_up else self.patience
+            self.gives_up = False
             self.leaves, self.moved, self.stuck_since, self.next_check = False, now, None, now
             for message in self.open.values():
                 message.due = now

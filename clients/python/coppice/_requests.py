@@ -29,6 +29,10 @@ class Request:
         timeout: Optional[float] = None,
         repeats: bool = True,
     ) -> None:
+        if not isinstance(model, str):
+            raise TypeError(f"model: expected a string, got {type(model).__name__}")
+        if timeout is not None and not timeout > float("-inf"):
+            raise ValueError(f"timeout: {timeout}, expected seconds")
         self.verb, self.model, self.item = verb, model.encode(), _messages.pack(body)
         self.timeout, self.repeats = timeout, repeats
 

@@ -47,11 +47,10 @@ class RequestSocket:
         return True
 
     def move(self) -> None:
-        """To the next endpoint."""
-        old = self.endpoints[self.place]
+        """To the next endpoint, or anew to the only one."""
+        self.socket.disconnect(self.endpoints[self.place])
         self.place = (self.place + 1) % len(self.endpoints)
         self.socket.connect(self.endpoints[self.place])
-        self.socket.disconnect(old)
 
     def descriptor(self) -> int:
         """Readable when the socket's state has changed."""
