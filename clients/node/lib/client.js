@@ -3,8 +3,8 @@
 // found. Of a message that gets no reply in time the calls go back to their queue and are sent again under their ids,
 // so the daemon makes no second decision and learns no second loss; a late reply to the earlier message still counts.
 // With the endpoints of several instances there is one connection at a time: to the next one when a message gets no reply
-// or cannot be sent, or where a reply says who leads; what was under way is sent again there. To a lone one it connects anew
-// where no connection can be made, as ZeroMQ does not try again after a refused key.
+// or cannot be sent, or where a reply says who leads; what was under way is sent again there. To a lone one it connects
+// anew where no connection can be made, as ZeroMQ does not try again after a refused key.
 // A call ends once: by a reply, by its time-out, or by close(). What has ended leaves its queue before it is sent.
 'use strict';
 const { randomUUID } = require('node:crypto');
@@ -150,8 +150,8 @@ class Client {
     this.#move(socket, undefined, true);
   }
 
-  /** Another instance, unless there is none (anew: the lone one) or `from` was left already; place: which, where that is
-   * known. */
+  /** Another instance, unless there is none (anew: the lone one) or `from` was left already; place: which, where that
+   * is known. */
   #move(from, place = (this.#place + 1) % this.#endpoints.length, anew = false) {
     if (this.#closed || from !== this.#socket || (place === this.#place && !anew)) return;
     this.#place = place;

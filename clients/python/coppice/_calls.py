@@ -9,8 +9,8 @@ any of the tries is the answer. The last chance is the call's deadline.
 
 With the endpoints of several instances, a client moves to the next one when it is answered `not_leader`, when an answer
 does not come in time, and when the connection is lost or cannot be made. With one endpoint it connects anew where no
-connection can be made: ZeroMQ does not try again after a refused key. Each time in a row it waits longer before it gives
-a connection up, so that slow links come to be connected, too."""
+connection can be made: ZeroMQ does not try again after a refused key. Each time in a row it waits longer before it
+gives a connection up, so that slow links come to be connected, too."""
 
 from __future__ import annotations
 
@@ -199,8 +199,8 @@ class Calls:
             message.lane.under_way -= 1
 
     def moves(self, now: float) -> bool:
-        """Whether the client is to move to the next endpoint, or anew to the only one, now; then what is under way is due
-        there."""
+        """Whether the client is to move to the next endpoint, or anew to the only one, now; then what is under way is
+        due there."""
         leaves = (self.gives_up or (self.leaves and self.endpoints > 1)) and now >= self.moved + MOVE_PAUSE
         if leaves:
             self.patience = min(2 * self.patience, LONGEST_PATIENCE) if self.gives_up else self.patience
