@@ -19,6 +19,7 @@
 #define ASK_SECONDS    0.5 /* between asks for a file that is not there yet */
 #define HAVE_SECONDS   0.5 /* between words of one that has nothing new */
 #define TAKEN          32  /* messages in a turn */
+#define SILENT_TOURS   2   /* of all that are asked, none of which answers: the log has it */
 
 const char *cop_replica_follower_state_text(cop_replica_state state)
 {
@@ -137,6 +138,23 @@ static void seek(cop_replica_follower *f, double now, double pause)
 	f->next_try = now + pause;
 	if (f->state != COP_REPLICA_STOPPED)
 		f->state = COP_REPLICA_SEEKING;
+}
+
+/* One that was asked to be followed did not answer in time; the next one is asked. */
+static void pass_over(cop_replica_follower *f)
+{
+	char endpoint[COP_CONFIG_ENDPOINT + 1], reason[sizeof f->reason];
+	const cop_config_list *of = &f->durable->config->replica_of;
+	(void)cop_config_peer(of->items[f->place % of->count], endpoint);
+	f->place++;
+	f->silent++;
+	if (f->silent != SILENT_TOURS * of->count)
+		return;
+	if (of->count == 1)
+		(void)snprintf(reason, sizeof reason, "%.200s does not answer", endpoint);
+	else
+		(void)snprintf(reason, sizeof reason, "none of the %zu in of answers", of->count);
+	cop_replica_apply_set_state(f, COP_REPLICA_SEEKING, COP_LOG_EVENT(replica_unreached), reason);
 }
 
 static void ask(cop_replica_follower *f, double now)
@@ -339,6 +357,7 @@ static bool take(cop_replica_follower *f, cop_replica_item *item, double now)
 	if (broken || fenced)
 		return true;
 	f->heard = now;
+	f->silent = 0;
 	if (m->kind == COP_REPLICA_RECORDS || m->kind == COP_REPLICA_STATE) {
 		if (f->state != COP_REPLICA_FOLLOWING && f->state != COP_REPLICA_WAITING)
 			return true;
@@ -408,7 +427,7 @@ bool cop_replica_follower_receive(cop_replica_follower *f, double now)
 		return false;
 	if (f->state == COP_REPLICA_SEEKING && now >= f->next_try) {
 		if (f->socket != NULL)
-			f->place++; /* that one does not answer */
+			pass_over(f);
 		join(f, now);
 	}
 	bool any = receive_some(f, now);

@@ -53,6 +53,7 @@ typedef struct cop_replica_follower {
 	cop_replica_counts *counts; /* kept */
 	bool follows;
 	cop_replica_state state;
+	size_t silent;    /* asked in a row that did not answer */
 	char reason[256]; /* why it does not follow */
 	void *socket;     /* DEALER; NULL: none */
 	size_t place;     /* in the configuration's list `of`, of the one it is connected to */

@@ -97,6 +97,23 @@ def state_of(one):
     return state
 
 
+def test_leader_that_does_not_answer_is_named(daemon):
+    leader = instance(daemon, "a")
+    follower = instance(daemon, "b", [leader]).start()
+    why = f"{leader.ipc('link')} does not answer"
+    follower.logged(f'event=replica_unreached record=1 reason="{why}"')
+    state = follower.client().status()["replica"]
+    assert (state["state"], state["reason"]) == ("seeking", why)
+    leader.start()
+    grow(leader.client())
+    following(follower)
+    follows(leader, follower)
+    assert "reason" not in follower.client().status()["replica"]
+    leader.kill()
+    follower.logged("event=replica_leader_lost")
+    follower.logged("event=replica_unreached", 2)
+
+
 def test_answers_wait_for_a_follower_that_has_their_records(daemon):
     leader = instance(daemon, "a", journal={"sync": "replica"}).start()
     client = leader.client()
