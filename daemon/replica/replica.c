@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include "linalg/kernel.h"
+#include "store/journal_reader.h"
+#include "store/state_dir.h"
+
+#define PATH (4096 + 64)
 
 cop_err cop_replica_settle(cop_durability *durable, cop_diag *diag)
 {
@@ -28,6 +32,17 @@ static void take_name(cop_replica *r)
 		(void)snprintf(r->name, sizeof r->name, "%s", given);
 	else if (gethostname(r->name, sizeof r->name - 1) != 0)
 		(void)snprintf(r->name, sizeof r->name, "unnamed");
+}
+
+/* Of the epoch that this instance goes on in; where that cannot be read, the record to come. */
+static uint64_t first_record(const cop_durability *durable)
+{
+	const uint64_t epoch = cop_journaler_epoch(durable->journal), next = cop_journaler_next(durable->journal);
+	char folder[PATH];
+	uint64_t base;
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, durable->config->state_dir);
+	cop_err err = cop_journal_reader_epoch_base(folder, epoch, &base);
+	return err == COP_OK && base > 0 && base < next ? base : next;
 }
 
 cop_err cop_replica_open(
@@ -56,7 +71,7 @@ cop_err cop_replica_open(
 	if (cop_config_follows(durable->config))
 		cop_replica_follower_begin(&r->follower);
 	else
-		cop_replica_leader_begin(&r->leader, cop_journaler_epoch(durable->journal));
+		cop_replica_leader_begin(&r->leader, cop_journaler_epoch(durable->journal), first_record(durable));
 	cop_log_line(durable->log, COP_LOG_EVENT(replica), "name=\"%s\" role=%s kernel=%s", r->name,
 	        r->follower.follows ? "follower" : "leader", kernel);
 	return COP_OK;
@@ -80,7 +95,7 @@ void cop_replica_lead(cop_replica *r, uint64_t epoch)
 		return;
 	cop_replica_follower_end(&r->follower);
 	cop_replica_leader_end(&r->leader); /* who follows joins again, in the new epoch */
-	cop_replica_leader_begin(&r->leader, epoch);
+	cop_replica_leader_begin(&r->leader, epoch, cop_journaler_next(r->durable->journal));
 }
 
 uint64_t cop_replica_epoch(const cop_replica *r)

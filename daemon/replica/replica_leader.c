@@ -431,12 +431,12 @@ static void tap(void *context, const void *data, size_t length, uint64_t first, 
 	cop_replica_log_put(&l->log, data, length, first, count);
 }
 
-void cop_replica_leader_begin(cop_replica_leader *l, uint64_t epoch)
+void cop_replica_leader_begin(cop_replica_leader *l, uint64_t epoch, uint64_t begun)
 {
 	uint64_t next = cop_journaler_next(l->durable->journal);
 	l->leads = true;
 	l->epoch = epoch;
-	l->begun = next;
+	l->begun = begun;
 	l->higher = 0;
 	l->forgot = l->durable->forgot;
 	l->renewing[0] = '\0';

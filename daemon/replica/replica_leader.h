@@ -86,8 +86,8 @@ typedef struct cop_replica_leader {
 COP_CHECK cop_err cop_replica_leader_open(cop_replica_leader *leader, cop_diag *diag);
 void cop_replica_leader_close(cop_replica_leader *leader);
 
-/* From here on it leads, in this epoch. */
-void cop_replica_leader_begin(cop_replica_leader *leader, uint64_t epoch);
+/* From here on it leads, in this epoch, whose first record is `begun`. */
+void cop_replica_leader_begin(cop_replica_leader *leader, uint64_t epoch, uint64_t begun);
 /* It leads no longer: followers are told. */
 void cop_replica_leader_end(cop_replica_leader *leader);
 

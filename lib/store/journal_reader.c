@@ -168,7 +168,8 @@ void cop_journal_reader_file(const cop_journal_reader *reader, char out[COP_JOUR
 		cop_journal_name(reader->walk.file.base, reader->walk.file.compressed, out);
 }
 
-cop_err cop_journal_reader_models(const char *folder, const cop_journal_file *file, cop_bytes *out)
+/* The header of one segment; models: NULL: its model set is not asked for. */
+static cop_err read_header(const char *folder, const cop_journal_file *file, cop_bytes *models, uint64_t *epoch)
 {
 	cop_journal_scan scan;
 	cop_journal_header header;
@@ -176,10 +177,39 @@ cop_err cop_journal_reader_models(const char *folder, const cop_journal_file *fi
 	if (err != COP_OK)
 		return err;
 	err = cop_journal_scan_header(&scan, &header, NULL);
-	if (err == COP_OK) {
-		cop_bytes_put(out, header.model_set, header.model_set_length);
-		err = out->err;
+	if (err == COP_OK)
+		*epoch = header.epoch;
+	if (err == COP_OK && models != NULL) {
+		cop_bytes_put(models, header.model_set, header.model_set_length);
+		err = models->err;
 	}
 	cop_journal_scan_close(&scan);
 	return err == COP_EEND ? COP_EFORMAT : err;
+}
+
+cop_err cop_journal_reader_models(const char *folder, const cop_journal_file *file, cop_bytes *out)
+{
+	uint64_t epoch;
+	return read_header(folder, file, out, &epoch);
+}
+
+cop_err cop_journal_reader_epoch_base(const char *folder, uint64_t epoch, uint64_t *base)
+{
+	cop_journal_file *files = NULL;
+	size_t count = 0;
+	*base = 0;
+	cop_err err = cop_journal_list(folder, &files, &count, NULL);
+	for (size_t low = 0, high = count; err == COP_OK && low < high;) {
+		const size_t middle = low + (high - low) / 2;
+		uint64_t is = 0;
+		err = read_header(folder, &files[middle], NULL, &is);
+		if (err == COP_OK && is >= epoch) {
+			*base = files[middle].base;
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	cop_mem_free(files);
+	return err;
 }

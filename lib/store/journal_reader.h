@@ -49,4 +49,8 @@ void cop_journal_reader_file(const cop_journal_reader *reader, char out[COP_JOUR
  * it cannot be read. COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_reader_models(const char *folder, const cop_journal_file *file, cop_bytes *out);
 
+/* Base of the oldest segment in the folder that is of this epoch or a later one, found by halving, since epochs never
+ * fall; 0: there is none. Errors of cop_journal_list and of cop_journal_reader_models. */
+COP_CHECK cop_err cop_journal_reader_epoch_base(const char *folder, uint64_t epoch, uint64_t *base);
+
 #endif

@@ -183,6 +183,23 @@ def test_restarted_leader_is_followed_again(daemon):
     assert state_of(follower)["differed"] == 0
 
 
+def test_follower_goes_on_across_an_epoch_that_began_while_it_was_away(daemon):
+    leader = instance(daemon, "a").start()
+    leader.client().ok("lead", "", {"epoch": 1})
+    follower = instance(daemon, "b", of=[leader]).start()
+    grow(leader.client(), prefix="one")
+    follows(leader, follower)
+    follower.stop()
+    leader.client().ok("lead", "", {"epoch": 2})
+    grow(leader.client(), prefix="two")
+    leader.restart()  # the epoch goes on, and began before this process
+    for _ in range(2):
+        follower.start()
+        follows(leader, follower)
+        follower.stop()
+    assert "from=checkpoint" not in leader.log() and not list(follower.state.glob("diverged*"))
+
+
 def test_follower_whose_beginning_is_gone_begins_with_a_checkpoint(daemon):
     small = {"segment": "64KiB", "keep": "64KiB"}
     leader = instance(daemon, "a", journal=small, models="checkpoint { every = 1s keep = 1 }\n" + model()).start()

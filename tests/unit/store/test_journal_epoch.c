@@ -91,6 +91,44 @@ static void test_journal_epoch_is_of_the_segments_to_come_and_never_falls(void *
 	check_epochs(folder, 0, 3, 4);
 }
 
+static void check_base(uint64_t epoch, uint64_t want)
+{
+	uint64_t base = 99;
+	assert_int_equal(cop_journal_reader_epoch_base(folder, epoch, &base), COP_OK);
+	assert_int_equal(base, want);
+}
+
+static void test_journal_epoch_is_found_where_it_began(void **state)
+{
+	(void)state;
+	static const uint64_t epochs[] = { 1, 1, 3, 3, 3, 4, 9 };
+	const uint64_t count = sizeof epochs / sizeof *epochs;
+	check_base(0, 0);
+	for (uint64_t n = 0; n < count; n++) {
+		write_segment(folder, 1 + 3 * n, epochs[n], epochs[n]);
+		for (uint64_t epoch = 0; epoch <= 10; epoch++) {
+			uint64_t first = 0;
+			while (first <= n && epochs[first] < epoch)
+				first++;
+			check_base(epoch, first <= n ? 1 + 3 * first : 0);
+		}
+	}
+	assert_int_equal(cop_journal_keep_compress(folder, 7, NULL), COP_OK);
+	check_base(3, 7);
+	assert_int_equal(unlink(path_of(1, access(path_of(1, true), F_OK) == 0)), 0);
+	check_base(1, 4);
+}
+
+static void test_journal_epoch_of_headers_that_cannot_be_read_is_not_found(void **state)
+{
+	(void)state;
+	uint64_t base;
+	assert_int_equal(cop_journal_reader_epoch_base("/nonexistent", 1, &base), COP_ENOTFOUND);
+	save(path_of(1, false), "COPJO", 5);
+	assert_int_equal(cop_journal_reader_epoch_base(folder, 1, &base), COP_EFORMAT);
+	assert_int_equal(base, 0);
+}
+
 static cop_err edit(void *context, const cop_journal_record *record, cop_journal_record *out, bool *edited)
 {
 	(void)context;
@@ -176,6 +214,8 @@ int main(void)
 		TEST(test_journal_epoch_of_a_new_segment_is_at_least_that_of_the_newest),
 		TEST(test_journal_epoch_of_a_torn_header_is_not_taken),
 		TEST(test_journal_epoch_is_of_the_segments_to_come_and_never_falls),
+		TEST(test_journal_epoch_is_found_where_it_began),
+		TEST(test_journal_epoch_of_headers_that_cannot_be_read_is_not_found),
 		TEST(test_journal_epoch_is_kept_by_compressing_and_by_writing_anew),
 		TEST(test_journal_epoch_that_falls_is_damage),
 		TEST(test_journal_epoch_that_falls_is_raised_in_what_is_salvaged),
