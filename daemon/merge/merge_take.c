@@ -96,7 +96,8 @@ static void hear_own(cop_merge *m, const cop_merge_message *told)
 	}
 }
 
-static void judge(cop_merge *m, cop_model_slot *slot, const cop_merge_message *told, const cop_summary *summary)
+static cop_sums_verdict judge(
+        cop_merge *m, cop_model_slot *slot, const cop_merge_message *told, const cop_summary *summary)
 {
 	const cop_sums_verdict verdict = cop_sums_judge(cop_merge_sums_of(m, slot), summary);
 	m->counts.verdicts[verdict]++;
@@ -125,6 +126,7 @@ static void judge(cop_merge *m, cop_model_slot *slot, const cop_merge_message *t
 	case COP_SUMS_VERDICTS:
 		break;
 	}
+	return verdict;
 }
 
 void cop_merge_take(cop_merge *m, const cop_merge_message *told, const void *sums, size_t length, double now)
@@ -137,9 +139,10 @@ void cop_merge_take(cop_merge *m, const cop_merge_message *told, const void *sum
 		return;
 	}
 	const cop_summary summary = { (uint32_t)told->part, told->life, told->number, told->time, sums, length };
-	judge(m, slot, told, &summary);
+	const cop_sums_verdict verdict = judge(m, slot, told, &summary);
 	if (isfinite(told->time))
 		m->newest[told->part] = fmax(m->newest[told->part], told->time);
-	if (told->own != 0)
+	/* One that goes on from an older state counts as silent, so that it is told what is known of it. */
+	if (told->own != 0 && verdict != COP_SUMS_OLD)
 		note_life(m, told->life, now);
 }

@@ -1,11 +1,14 @@
 """Instances that divide keys among themselves and merge a model: real daemons, the link over ipc and tcp."""
 
 import random
+import re
+import shutil
 import subprocess
 
 import msgpack
 import pytest
 import zmq
+from conftest import coppice as coppice_program
 from conftest import free_port, grow, model, pack, section, unpack, wait_for
 from python_client import coppice
 from test_replica import sections
@@ -168,6 +171,24 @@ def test_a_state_folder_that_is_lost_comes_back_from_the_others(daemon):
     merged(clients, oracle(daemon, made))
     three[1].logged("event=merge_life", 2)
     assert three[1].log().count("event=merge_life") == 2
+
+
+def test_an_instance_that_was_restored_from_a_backup_hears_that_it_is_behind(daemon, tmp_path):
+    two = [one.start() for one in instances(daemon, of=2)]
+    clients = [one.client() for one in two]
+    made = events(15, 200)
+    teach(clients, made[:80])
+    coppice_program("ctl", "--endpoint", two[1].ipc("admin"), "backup", tmp_path / "backup")
+    teach(clients, made[80:])
+    all_of_it = oracle(daemon, made)
+    merged(clients[:1], all_of_it)
+    two[1].kill()
+    two[1].state.rename(tmp_path / "newer")
+    shutil.copytree(tmp_path / "backup", two[1].state)
+    two[1].start()
+    line = two[1].logged("event=merge_behind model=\"m\"") and re.search(r"number=(\d+) next=(\d+)", two[1].log())
+    assert int(line[1]) >= int(line[2])
+    assert near(predictions(clients[0]), all_of_it)
 
 
 def test_a_copied_state_folder_is_refused_by_name(daemon):
