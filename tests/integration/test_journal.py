@@ -1,6 +1,7 @@
 """The daemon's journal as an operator sees it: segments, retention, compression, what an answer waits for."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -26,6 +27,38 @@ def test_answered_feedback_outlives_a_kill(daemon, sync):
     one.kill()
     one.start()
     assert one.client().model()["feedback"] == expected
+
+
+@pytest.mark.parametrize("how", ["beside", "instead", "of no use"])
+def test_files_that_were_away_are_put_back(daemon, tmp_path, how):
+    """docs/how-to/repair.md: beside the newer ones after a clean stop; after a kill, in the place of what came since."""
+    one = daemon()
+    client = one.client()
+    grow(client, events=20)
+    client.ok("checkpoint")
+    grow(client, events=20, prefix="late")
+    if how == "beside":
+        one.stop()
+    else:
+        one.kill()
+    checkpoints = set(one.state.glob("*.checkpoint"))
+    (one.state / "journal").rename(tmp_path / "found")
+    one.start()
+    one.logged("event=journal_missing")
+    client = one.client()
+    assert client.model()["learned"] == (40 if how == "beside" else 20)
+    grow(client, events=5, prefix="since")
+    one.stop()
+    if how == "instead":
+        for path in {one.state / "journal", *one.state.glob("*.checkpoint")} - checkpoints:
+            path.rename(tmp_path / path.name)
+        (tmp_path / "found").rename(one.state / "journal")
+    else:
+        for path in (tmp_path / "found").iterdir():
+            assert not (one.state / "journal" / path.name).exists()
+            shutil.copy(path, one.state / "journal")
+    one.start()
+    assert one.client().model()["learned"] == {"beside": 45, "instead": 40, "of no use": 25}[how]
 
 
 def test_synced_under_always_before_the_answer(daemon):
