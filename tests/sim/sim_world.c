@@ -19,6 +19,7 @@ typedef struct group {
 	size_t count; /* of daemons; 1: a lone one */
 	bool disk;    /* followers hold records on disk */
 	int leader;
+	bool calm; /* what is started anew does not die again */
 	unsigned snapshots;
 } group;
 
@@ -155,7 +156,7 @@ static void revive(int node)
 	}
 	if (node == world.leader && world.count > 1)
 		(void)lead(other_than(node));
-	if (died && node != world.leader && sim_chance(0.2))
+	if (died && node != world.leader && !world.calm && sim_chance(0.2))
 		sim_disk_die_at(node, 1 + sim_draw(60));
 	start(node);
 }
@@ -264,7 +265,9 @@ static void go_wrong(void)
 	settle();
 	for (int i = 0; i < (int)world.count; i++)
 		sim_disk_die_at(i, 0);
+	world.calm = true;
 	settle(); /* one may have died meanwhile */
+	world.calm = false;
 }
 
 /* ---- the end ---- */
