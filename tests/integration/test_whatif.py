@@ -1,6 +1,7 @@
 """coppice whatif: other settings over a journal, against what those settings do when they really decide."""
 
 import json
+import os
 import random
 
 import pytest
@@ -164,6 +165,7 @@ def test_wrong_questions_are_named(explored, tmp_path):
     assert "cannot be opened: No such file or directory" in coppice("whatif", tmp_path / "missing", status=1)[1]
 
 
+@pytest.mark.skipif("TSAN_OPTIONS" in os.environ, reason="its statistics have no threads of their own")
 def test_intervals_cover_what_is_known(daemon):
     """A policy whose cost is known: an even draw, whatever the model has learned. Losses have noise of their own."""
     models, events, rng = 40, 250, random.Random(11)
