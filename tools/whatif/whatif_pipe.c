@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/thread.h"
 
-#define BLOCKS     4
+#define BLOCKS     32
 #define BLOCK_FULL ((size_t)1 << 16)
 
 typedef struct block {
