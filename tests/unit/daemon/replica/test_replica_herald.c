@@ -184,6 +184,8 @@ static void test_herald_that_ended_lets_connections_go_and_begins_anew(void **st
 static void test_herald_reaches_one_that_comes_later(void **state)
 {
 	world *w = *state;
+	/* not the place of the peer that is there: a closed socket is let go of at some time later */
+	(void)snprintf(w->endpoint[1], sizeof w->endpoint[1], "ipc://%s/later", w->folder);
 	assert_int_equal(zmq_close(w->peer[1]), 0);
 	w->peer[1] = NULL;
 	turn(w, 1, 1.0);
