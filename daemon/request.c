@@ -364,11 +364,13 @@ static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
 	return COP_OK;
 }
 
+static bool is_administration(const verb *v) { return v->right == COP_ACCESS_ADMIN; }
+
 /* Verbs of administration have an endpoint of their own, whose file's mode, or whose clients' keys, guard it. */
 static cop_err check_endpoint(const request *r, const verb *v, cop_wire_fault *fault)
 {
 	const cop_config_list *list = &r->server->config->admin;
-	if (v->right != COP_ACCESS_ADMIN || r->admin)
+	if (!is_administration(v) || r->admin)
 		return COP_OK;
 	if (list->count == 0)
 		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
@@ -394,8 +396,10 @@ static cop_err check_role(const request *r, cop_wire_fault *fault)
 	if (!r->verb->changes || !cop_replica_follows(&r->server->replica) ||
 	        (r->verb->event == cop_event_decide && is_frozen(r->model)))
 		return COP_OK;
-	return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER, "%s: this instance follows another one; expected at %s",
-	        r->verb->name, where[0] == '\0' ? "the one that leads, which is not known" : where);
+	return cop_wire_fault_set(fault, COP_WIRE_NOT_LEADER, "%s: this instance follows another one; expected at %s%s",
+	        r->verb->name,
+	        is_administration(r->verb) && where[0] != '\0' ? "the admin endpoint of the one that answers at " : "",
+	        where[0] == '\0' ? "the one that leads, which is not known" : where);
 }
 
 static bool outbox_full(const cop_serving *serving)
@@ -463,10 +467,11 @@ static cop_err read_request(request *r, cop_sockets_message *message, size_t fir
 	return err;
 }
 
-static void put_error(cop_server *server, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
+static void put_error(const request *r, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
 {
-	cop_serving *serving = &server->serving;
-	const char *where = cop_replica_requests(&server->replica);
+	cop_serving *serving = &r->server->serving;
+	const bool known = r->verb == NULL || !is_administration(r->verb); /* where the leader takes it */
+	const char *where = known ? cop_replica_requests(&r->server->replica) : "";
 	cop_event_id id = { 0 };
 	cop_wire_seq seq = { 0 };
 	if (message->count == first + 3) {
@@ -488,7 +493,7 @@ static void put_error(cop_server *server, cop_sockets_message *message, size_t f
 static void refuse(const request *r, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
 {
 	cop_serving *serving = &r->server->serving;
-	put_error(r->server, message, first, fault);
+	put_error(r, message, first, fault);
 	if (fault->code != COP_WIRE_FORBIDDEN && !r->limited)
 		return;
 	const char *name = cop_permit_name(&message->frame[first]); /* is there: the verb was read */

@@ -96,7 +96,7 @@ static void hear_answer(cop_merge *m, size_t i, cop_sockets_message *message, do
 	cop_merge_message told;
 	cop_wire_fault fault = { .message = "" };
 	cop_merge_peer *peer = &m->peer[i];
-	char reason[sizeof fault.message];
+	char reason[sizeof peer->refused];
 	if (cop_merge_message_read(zmq_msg_data(&message->frame[0]), zmq_msg_size(&message->frame[0]), &told, &fault) !=
 	        COP_OK) {
 		m->counts.unfit++;
@@ -108,12 +108,16 @@ static void hear_answer(cop_merge *m, size_t i, cop_sockets_message *message, do
 		cop_merge_take(m, &told, zmq_msg_data(&message->frame[1]), zmq_msg_size(&message->frame[1]), now);
 	peer->waits = peer->waits && told.kind != COP_MERGE_END && told.kind != COP_MERGE_REFUSED;
 	peer->silent = false;
-	if (told.kind != COP_MERGE_REFUSED)
+	if (told.kind != COP_MERGE_REFUSED) {
+		peer->refused[0] = '\0';
 		return;
+	}
 	m->counts.refused++;
 	cop_wire_text_clean(reason, sizeof reason, told.reason.text, told.reason.length);
-	cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(merge_unanswered),
-	        "peer=\"%s\" reason=\"%s\"", m->durable->config->partition_peers.items[i], reason);
+	if (strcmp(reason, peer->refused) != 0) /* else the log has it */
+		cop_log_limited(m->durable->log, &m->limiter, cop_clock_monotonic_us(), COP_LOG_EVENT(merge_unanswered),
+		        "peer=\"%s\" reason=\"%s\"", m->durable->config->partition_peers.items[i], reason);
+	(void)snprintf(peer->refused, sizeof peer->refused, "%s", reason);
 }
 
 static bool receive_from(cop_merge *m, void *socket, size_t peer, double now)

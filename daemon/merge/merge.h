@@ -29,10 +29,11 @@ typedef struct cop_merge_counts {
 
 /* One of the list `peers`. */
 typedef struct cop_merge_peer {
-	void *socket; /* DEALER */
-	bool waits;   /* for the end of an answer, */
-	double asked; /* since, monotonic seconds */
-	bool silent;  /* the log has it that there was none */
+	void *socket;      /* DEALER */
+	bool waits;        /* for the end of an answer, */
+	double asked;      /* since, monotonic seconds */
+	bool silent;       /* the log has it that there was none */
+	char refused[160]; /* and why it refused to, last */
 } cop_merge_peer;
 
 typedef struct cop_merge_asker {

@@ -13,18 +13,22 @@
 #include "daemon/common/clock.h"
 #include "daemon/models/model_set.h"
 #include "daemon/replica/replica_renew.h"
+#include "daemon/replica/replica_rows.h"
 #include "daemon/replica/replica_state.h"
 #include "daemon/serve/permit.h"
 
-#define NEAR_BYTES    ((size_t)16 << 20) /* of records in memory */
-#define WINDOW        (4 * COP_REPLICA_PART_BYTES)
-#define BEAT_SECONDS  0.5
-#define LOST_SECONDS  10.0 /* a follower that says nothing for so long is forgotten */
-#define SHORT_SECONDS 1.0  /* answers that wait for followers for so long are told of */
-#define LEAST_UNREAD  3    /* the disk gives nothing so often: only a checkpoint leads on */
-#define TAKEN         64   /* messages in a turn */
-#define GONE          "its connection ended"
-#define JOIN_FIRST    "join first"
+#define NEAR_BYTES     ((size_t)16 << 20) /* of records in memory */
+#define WINDOW         (4 * COP_REPLICA_PART_BYTES)
+#define BEAT_SECONDS   0.5
+#define LOST_SECONDS   10.0 /* a follower that says nothing for so long is forgotten */
+#define LIVES_SECONDS  2.0  /* one that spoke within these is there; followers speak twice a second */
+#define MOMENT_SECONDS 1.0
+#define SHORT_SECONDS  1.0 /* answers that wait for followers for so long are told of */
+#define LEAST_UNREAD   3   /* the disk gives nothing so often: only a checkpoint leads on */
+#define TAKEN          64  /* messages in a turn */
+#define GONE           "its connection ended"
+#define JOIN_FIRST     "join first"
+#define NAMESAKE       "another follower has the name %.64s; expected a name that no other one has"
 
 static void list(const cop_config_list *endpoints, char out[COP_REPLICA_REQUESTS])
 {
@@ -46,14 +50,6 @@ cop_err cop_replica_leader_open(cop_replica_leader *l, cop_diag *diag)
 	if (l->durable->config->replica_listen.count == 0)
 		return COP_OK;
 	return cop_sockets_open_link(l->sockets, ZMQ_ROUTER, &l->durable->config->replica_listen, &l->socket, diag);
-}
-
-static void forget_peer(cop_replica_peer *peer)
-{
-	if (!peer->there)
-		return;
-	cop_replica_source_fini(&peer->source);
-	*peer = (cop_replica_peer){ .there = false };
 }
 
 void cop_replica_leader_close(cop_replica_leader *l)
@@ -154,7 +150,7 @@ static void drop(cop_replica_leader *l, cop_replica_peer *peer, const char *reas
 {
 	cop_log_line(l->durable->log, COP_LOG_EVENT(replica_lost), "name=\"%s\" reason=\"%s\"", peer->name, reason);
 	l->counts->lost++;
-	forget_peer(peer);
+	cop_replica_rows_clear(peer);
 }
 
 /* Two leaders, of which one was cut off, may write the same bytes under one number, behind different records: so the
@@ -256,26 +252,18 @@ static bool turn_source(cop_replica_leader *l, cop_replica_peer *peer)
 
 /* ---- what followers say ---- */
 
-static cop_replica_peer *find_peer(cop_replica_leader *l, const void *identity, size_t length)
+/* It gave way to another one of its name. A follower that was started anew gives way to itself: what its former process
+ * said may come for a moment yet. */
+static void hear_namesake(cop_replica_leader *l, const cop_replica_peer *stranger, cop_replica_peer *of, double now)
 {
-	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++)
-		if (l->peer[i].there && l->peer[i].identity_length == length &&
-		        memcmp(l->peer[i].identity, identity, length) == 0)
-			return &l->peer[i];
-	return NULL;
-}
-
-/* An empty row; a follower that came again under its name, by another connection, leaves its own. */
-static cop_replica_peer *make_row(cop_replica_leader *l, const char *name)
-{
-	cop_replica_peer *row = NULL;
-	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
-		if (l->peer[i].there && strcmp(l->peer[i].name, name) == 0)
-			forget_peer(&l->peer[i]);
-		if (!l->peer[i].there && row == NULL)
-			row = &l->peer[i];
-	}
-	return row;
+	char reason[160];
+	if (now - of->since < MOMENT_SECONDS)
+		return;
+	if (!of->contested)
+		cop_log_line(l->durable->log, COP_LOG_EVENT(replica_namesake), "name=\"%s\"", of->name);
+	of->contested = true;
+	(void)snprintf(reason, sizeof reason, NAMESAKE, of->name);
+	refuse(l, stranger, reason);
 }
 
 /* Somebody was forgotten that it has, or the other way round. */
@@ -291,10 +279,10 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	cop_replica_message_copy(m->name, stranger->name, sizeof stranger->name);
 	cop_replica_message_copy(m->program, stranger->program, sizeof stranger->program);
 	reason[0] = '\0';
-	cop_replica_peer *old = find_peer(l, stranger->identity, stranger->identity_length);
+	cop_replica_peer *old = cop_replica_rows_find(l->peer, stranger);
 	if (old != NULL)
-		forget_peer(old);
-	cop_replica_peer *row = make_row(l, stranger->name);
+		cop_replica_rows_clear(old);
+	cop_replica_peer *same = cop_replica_rows_find_name(l->peer, stranger->name);
 	if (!l->leads)
 		(void)snprintf(reason, sizeof reason, "this instance does not lead");
 	else if (m->version != COP_REPLICA_VERSION)
@@ -305,9 +293,12 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	else if (strcmp(kernel, l->kernel) != 0)
 		(void)snprintf(reason, sizeof reason, "kernel %s; expected %s, as the leader's: bits depend on it",
 		        kernel, l->kernel);
-	else if (row == NULL)
+	else if (same != NULL && same->contested && now - same->heard < LIVES_SECONDS)
+		(void)snprintf(reason, sizeof reason, NAMESAKE, stranger->name);
+	cop_replica_peer *row = reason[0] == '\0' ? cop_replica_rows_make(l->peer, stranger) : NULL;
+	if (reason[0] == '\0' && row == NULL)
 		(void)snprintf(reason, sizeof reason, "too many followers; expected at most %d", COP_CONFIG_FOLLOWERS);
-	if (reason[0] != '\0') {
+	if (row == NULL) {
 		refuse(l, stranger, reason);
 		return;
 	}
@@ -321,7 +312,7 @@ static void join(cop_replica_leader *l, cop_replica_peer *stranger, const cop_re
 	row->forgot = m->forgot;
 	if (row->alone) /* what it has is to be compared soon */
 		cop_replica_pace_set(&l->pace, 0);
-	row->heard = now;
+	row->heard = row->since = now;
 	cop_replica_source_init(&row->source, l->durable->config->state_dir);
 	l->counts->joins++;
 	if (row->full || row->joined_next > l->log.next || row->joined_next == 0 || forgot_else(l, row))
@@ -335,7 +326,7 @@ static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 void cop_replica_leader_turn_away(cop_replica_leader *l, cop_replica_peer *peer)
 {
 	refuse(l, peer, JOIN_FIRST);
-	forget_peer(peer);
+	cop_replica_rows_clear(peer);
 }
 
 static void have(cop_replica_peer *peer, const cop_replica_message *m)
@@ -360,7 +351,7 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 		return;
 	}
 	memcpy(stranger.identity, zmq_msg_data(&message->frame[0]), stranger.identity_length);
-	cop_replica_peer *peer = find_peer(l, stranger.identity, stranger.identity_length);
+	cop_replica_peer *peer = cop_replica_rows_find(l->peer, &stranger);
 	zmq_msg_t *head = &message->frame[1];
 	if (cop_permit_check(l->durable->config->curve_access, head, &asked, &client, &fault) != COP_OK ||
 	        cop_replica_message_read(zmq_msg_data(head), zmq_msg_size(head), &m, &fault) != COP_OK) {
@@ -376,7 +367,11 @@ static void take(cop_replica_leader *l, cop_sockets_message *message, double now
 		l->named_epoch = m.epoch;
 		cop_replica_message_copy(m.leader, l->named, sizeof l->named);
 	} else if (peer == NULL) {
-		refuse(l, &stranger, JOIN_FIRST);
+		cop_replica_peer *namesake = cop_replica_rows_find_next(l->peer, &stranger);
+		if (namesake != NULL)
+			hear_namesake(l, &stranger, namesake, now);
+		else
+			refuse(l, &stranger, JOIN_FIRST);
 	} else if (m.kind == COP_REPLICA_HAVE) {
 		have(peer, &m);
 	} else if (m.kind == COP_REPLICA_ASK) {
@@ -452,7 +447,7 @@ void cop_replica_leader_end(cop_replica_leader *l)
 	for (size_t i = 0; i < COP_CONFIG_FOLLOWERS; i++) {
 		if (l->peer[i].there && l->socket != NULL)
 			refuse(l, &l->peer[i], "this instance leads no longer");
-		forget_peer(&l->peer[i]);
+		cop_replica_rows_clear(&l->peer[i]);
 	}
 	if (l->leads && l->durable->journal != NULL)
 		cop_journaler_set_tap(l->durable->journal, NULL, NULL);

@@ -27,6 +27,10 @@ typedef struct cop_replica_peer {
 	uint8_t identity[COP_REPLICA_IDENTITY];
 	size_t identity_length;
 	char name[COP_CONFIG_NAME_MAX + 1], program[32];
+	uint8_t before[COP_REPLICA_IDENTITY]; /* the connection that had this name, and gave way */
+	size_t before_length;
+	double since;   /* monotonic seconds: it joined */
+	bool contested; /* that one has spoken since: two followers have the name */
 	cop_replica_stage stage;
 	uint64_t joined_next, joined_epoch, joined_crc; /* epoch 0: it was not told */
 	bool full, alone;                               /* it asked for a checkpoint; it has one alone */

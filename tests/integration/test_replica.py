@@ -88,6 +88,9 @@ def test_follower_from_the_beginning_takes_all(daemon):
     error = client.request("decide", "m", {"id": 1, "x": [0, 0, 0]})
     assert error[0] == "error" and error[1]["code"] == "not_leader" and error[1]["leader"] == leader.ipc("requests")
     assert client.model()["decisions"] == 120
+    error = client.request("freeze", "m")
+    assert error[0] == "error" and error[1]["code"] == "not_leader" and "leader" not in error[1]
+    assert error[1]["message"].endswith(f"expected at the admin endpoint of the one that answers at {leader.ipc('requests')}")
 
 
 def state_of(one):
@@ -249,6 +252,28 @@ def test_follower_that_is_behind_memory_reads_files_under_load(daemon):
     follows(leader, follower)
     assert sections(leader) == sections(follower)
     assert state_of(leader)["far_records"] >= 5000
+
+
+@pytest.mark.foresees("replica_namesake", "replica_refused")
+def test_second_follower_of_a_name_is_told_and_the_first_one_comes_back_after_it(daemon):
+    leader = instance(daemon, "a").start()
+    one = instance(daemon, "twin", of=[leader]).start()
+    following(one)
+    other = instance(daemon, "twin", of=[leader]).start()
+    following(other)
+    leader.logged("event=replica_namesake")
+    one.logged("event=replica_refused")
+    client = leader.client()
+    joins = client.status()["replica"]["joins"]
+    assert joins == 2
+    client.decide("m", 1, [0, 0, 0])
+    follows(leader, other)
+    state = state_of(one)
+    assert state["state"] == "seeking" and "another follower has the name twin" in state["reason"]
+    assert client.status()["replica"]["joins"] == joins and leader.log().count("event=replica_namesake") == 1
+    other.stop()
+    following(one)
+    follows(leader, one)
 
 
 @pytest.mark.foresees("replica_diverged")
