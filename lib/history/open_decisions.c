@@ -8,13 +8,18 @@
 #define SMALLEST 64
 #define KEY      UINT64_C(0x6a09e667f3bcc909)
 
+void cop_open_decisions_entry_name(cop_open_decisions_entry *entry, const cop_event_id *id)
+{
+	entry->id = *id;
+	entry->hash = cop_event_id_hash(id, KEY);
+}
+
 cop_open_decisions_entry *cop_open_decisions_entry_new(const cop_event_id *id, const uint8_t *body, size_t length)
 {
 	cop_open_decisions_entry *entry = cop_mem_alloc(1, sizeof *entry + length);
 	if (entry == NULL)
 		return NULL;
-	entry->id = *id;
-	entry->hash = cop_event_id_hash(id, KEY);
+	cop_open_decisions_entry_name(entry, id);
 	entry->length = length;
 	if (length > 0)
 		memcpy(entry->body, body, length);

@@ -46,6 +46,8 @@ typedef struct cop_open_decisions {
  * cop_mem_free. */
 cop_open_decisions_entry *cop_open_decisions_entry_new(const cop_event_id *id, const uint8_t *body, size_t length)
         __attribute__((warn_unused_result));
+/* One that waits nowhere is another decision's from here on. */
+void cop_open_decisions_entry_name(cop_open_decisions_entry *entry, const cop_event_id *id);
 
 /* Zeroed is an empty table. */
 void cop_open_decisions_fini(cop_open_decisions *table);

@@ -2,11 +2,9 @@
  * one. */
 #include "whatif_follower.h"
 
-#include "whatif_tally.h"
-
 void cop_whatif_follower_fini(cop_whatif_follower *f)
 {
-	cop_open_decisions_fini(&f->open);
+	cop_whatif_tally_fini(&f->waiting);
 	cop_recorded_model_fini(&f->room);
 	cop_whatif_masks_fini(&f->masks);
 }
@@ -35,9 +33,13 @@ static cop_err take(cop_whatif_follower *f, cop_wire_record_type type, const cop
 static cop_err decide(cop_whatif_follower *f, const cop_wire_record *decision, const cop_whatif_item *item)
 {
 	cop_whatif_figures *figures = f->figures;
-	cop_wire_record lengthened = *decision;
-	const cop_wire_record *r = &lengthened;
-	cop_whatif_masks_lengthen(&f->masks, &lengthened);
+	cop_wire_record lengthened;
+	const cop_wire_record *r = decision;
+	if (cop_whatif_masks_lengthens(&f->masks)) {
+		lengthened = *decision;
+		cop_whatif_masks_lengthen(&f->masks, &lengthened);
+		r = &lengthened;
+	}
 	cop_whatif_pair_look_second(f->pair, r, &item->seen, &item->view);
 	cop_err err = take(f, COP_WIRE_RECORD_DECISION, r);
 	if (err != COP_OK || !cop_whatif_follower_in_span(f->question, r->time))
@@ -48,7 +50,7 @@ static cop_err decide(cop_whatif_follower *f, const cop_wire_record *decision, c
 	}
 	const cop_whatif_seen *seen = &f->pair->second;
 	figures->estimated |= seen->estimated;
-	return figures->values || seen->estimated ? cop_whatif_tally_keep(&f->open, &r->id, seen) : COP_OK;
+	return figures->values || seen->estimated ? cop_whatif_tally_keep(&f->waiting, &r->id, seen) : COP_OK;
 }
 
 static void see_event(cop_whatif_follower *f, const cop_wire_record *r, const cop_whatif_item *item)
@@ -73,7 +75,7 @@ cop_err cop_whatif_follower_take(void *follower, const cop_whatif_item *item)
 			return COP_OK; /* the first one's thread has counted it */
 		r = &decoded;
 	}
-	cop_whatif_tally_end(&f->open, type, r, f->figures);
+	cop_whatif_tally_end(&f->waiting, type, r, f->figures);
 	if (f->over || !item->taken)
 		return COP_OK;
 	if (type == COP_WIRE_RECORD_DECISION)

@@ -4,11 +4,11 @@
 #ifndef COP_TOOLS_WHATIF_WHATIF_FOLLOWER_H
 #define COP_TOOLS_WHATIF_WHATIF_FOLLOWER_H
 
-#include "history/open_decisions.h"
 #include "history/recorded_model.h"
 #include "whatif_masks.h"
 #include "whatif_pipe.h"
 #include "whatif_run.h"
+#include "whatif_tally.h"
 
 typedef struct cop_whatif_follower {
 	const cop_whatif_question *question; /* kept, as are the next two */
@@ -16,8 +16,8 @@ typedef struct cop_whatif_follower {
 	cop_whatif_pair *pair;
 	cop_recorded_model room; /* shape and room of records */
 	cop_whatif_masks masks;
-	cop_open_decisions open; /* decisions whose loss is awaited */
-	bool over;               /* the second model's span is over: what records end is of interest alone */
+	cop_whatif_tally_waiting waiting; /* decisions whose loss is awaited */
+	bool over;                        /* the second model's span is over: what records end is of interest alone */
 } cop_whatif_follower;
 
 void cop_whatif_follower_fini(cop_whatif_follower *follower);

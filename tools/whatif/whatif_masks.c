@@ -17,7 +17,7 @@ cop_err cop_whatif_masks_new(cop_whatif_masks *masks, size_t arms)
 
 void cop_whatif_masks_lengthen(cop_whatif_masks *masks, cop_wire_record *decision)
 {
-	if (decision->candidates > 0 || masks->then >= masks->arms)
+	if (decision->candidates > 0 || !cop_whatif_masks_lengthens(masks))
 		return;
 	memset(masks->mask, 0, masks->arms);
 	if (decision->mask != NULL)

@@ -13,6 +13,8 @@ typedef struct cop_whatif_masks {
 /* COP_ENOMEM. */
 COP_CHECK cop_err cop_whatif_masks_new(cop_whatif_masks *masks, size_t arms);
 void cop_whatif_masks_fini(cop_whatif_masks *masks);
+/* Whether masks are lengthened at this record. */
+static inline bool cop_whatif_masks_lengthens(const cop_whatif_masks *masks) { return masks->then < masks->arms; }
 /* A decision's mask gets the arms that there were not then; they are not eligible. */
 void cop_whatif_masks_lengthen(cop_whatif_masks *masks, cop_wire_record *decision);
 

@@ -78,19 +78,36 @@ static const void *moved(const void *text, const uint8_t *from, const uint8_t *t
 
 static void move_texts(cop_wire_record *r, const uint8_t *from, const uint8_t *to)
 {
-	r->model = moved(r->model, from, to);
+	r->model = NULL;
+	r->model_length = 0;
 	r->from.source = moved(r->from.source, from, to);
 	r->played = moved(r->played, from, to);
 	r->named.pairs = moved(r->named.pairs, from, to);
 	r->settled.items = moved(r->settled.items, from, to);
 }
 
+static bool has_view(const cop_whatif_item *item) { return item->saw || item->type == COP_WIRE_RECORD_DECISION; }
+
+/* The rest of the struct is left out where there is no view. */
+static size_t used(const cop_whatif_item *item)
+{
+	return has_view(item) ? sizeof *item : offsetof(cop_whatif_item, view);
+}
+
+static bool has_texts(const cop_wire_record *r)
+{
+	return r->from.source != NULL || r->played != NULL || r->named.pairs != NULL || r->settled.items != NULL;
+}
+
 /* The item at the block's place, with what is its own; the place is then that of the next one. */
 static cop_whatif_item *next_item(uint8_t **at)
 {
-	cop_whatif_item *item = part(at, sizeof *item);
-	item->view.p = part(at, item->view.arms * sizeof *item->view.p);
-	item->view.loss = part(at, item->view.arms * sizeof *item->view.loss);
+	cop_whatif_item *item = (cop_whatif_item *)(void *)*at;
+	(void)part(at, used(item));
+	if (has_view(item)) {
+		item->view.p = part(at, item->view.arms * sizeof *item->view.p);
+		item->view.loss = part(at, item->view.arms * sizeof *item->view.loss);
+	}
 	cop_wire_record *record = item->record != NULL ? next_record(at) : NULL;
 	const uint8_t *body = part(at, item->length);
 	if (record != NULL)
@@ -225,18 +242,23 @@ cop_err cop_whatif_pipe_put(cop_whatif_pipe *pipe, const cop_whatif_item *item)
 {
 	block *b = &pipe->block[pipe->filled % BLOCKS];
 	const cop_wire_record *r = item->record;
-	const size_t p = item->view.arms * sizeof *item->view.p, loss = item->view.arms * sizeof *item->view.loss;
+	const size_t arms = has_view(item) ? item->view.arms : 0;
+	const size_t p = arms * sizeof *item->view.p, loss = arms * sizeof *item->view.loss;
 	const arrays of = r != NULL ? arrays_of(r) : (arrays){ 0 };
 	const size_t record = r != NULL ? size_of(r, &of) : 0;
 	cop_err err = reserve(b, pad(sizeof *item) + pad(p) + pad(loss) + record + pad(item->length));
 	if (err != COP_OK)
 		return err;
-	append(b, item, sizeof *item);
+	cop_whatif_item *put = (cop_whatif_item *)(void *)(b->bytes + b->used);
+	append(b, item, used(item));
 	append(b, item->view.p, p);
 	append(b, item->view.loss, loss);
 	if (r != NULL)
 		append_record(b, r, &of);
-	append(b, item->body, item->length);
+	if (r == NULL || has_texts(r))
+		append(b, item->body, item->length);
+	else
+		put->length = 0;
 	return b->used < BLOCK_FULL ? COP_OK : hand_over(pipe, BLOCKS - 1);
 }
 

@@ -14,11 +14,13 @@ typedef struct cop_whatif_item {
 	bool taken;                    /* the first model took it; else it is of interest for what it ends alone */
 	bool saw;                      /* of a feedback: `view` and `seen` are there */
 	const cop_wire_record *record; /* what the body says, of a decision or feedback without candidates; else NULL */
+	/* Of a decision, or a feedback that `saw`: */
 	cop_whatif_view view;
 	cop_whatif_seen seen;
 } cop_whatif_item;
 
-/* The item is the taker's own until it returns. An error ends the taking: what comes later is dropped. */
+/* The item is the taker's own until it returns. One with a record has a body only where the record points into it, and
+ * not for the model's name alone, which is left out. An error ends the taking: what comes later is dropped. */
 typedef cop_err cop_whatif_taker(void *context, const cop_whatif_item *item);
 
 typedef struct cop_whatif_pipe cop_whatif_pipe;

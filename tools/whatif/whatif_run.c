@@ -424,7 +424,7 @@ static cop_err read_all(run *r, cop_diag *diag)
 {
 	cop_err err = COP_OK;
 	uint64_t last = 0;
-	while (err == COP_OK && !(r->follower.over && r->follower.open.count == 0)) {
+	while (err == COP_OK && !(r->follower.over && r->follower.waiting.open.count == 0)) {
 		err = cop_record_source_next(&r->source, &r->raw, diag);
 		if (err == COP_OK && !r->compared && r->question->next > 0 && r->raw.sequence >= r->question->next)
 			err = compare(r);

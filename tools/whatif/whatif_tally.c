@@ -59,44 +59,76 @@ void cop_whatif_tally_count(cop_whatif_figures *f, const cop_event_id *id, const
 	f->events++;
 }
 
-cop_err cop_whatif_tally_keep(cop_open_decisions *open, const cop_event_id *id, const cop_whatif_seen *seen)
+/* ---- decisions that wait ---- */
+
+void cop_whatif_tally_fini(cop_whatif_tally_waiting *w)
 {
-	cop_open_decisions_entry *entry = cop_open_decisions_find(open, id);
-	if (entry != NULL) { /* of what was left out of the journal */
-		cop_open_decisions_remove(open, entry);
+	for (cop_open_decisions_entry *entry = w->spare; entry != NULL;) {
+		cop_open_decisions_entry *next = entry->younger;
 		cop_mem_free(entry);
+		entry = next;
 	}
-	entry = cop_open_decisions_entry_new(id, (const uint8_t *)seen, sizeof *seen);
+	w->spare = NULL;
+	cop_open_decisions_fini(&w->open);
+}
+
+static void spare(cop_whatif_tally_waiting *w, cop_open_decisions_entry *entry)
+{
+	entry->younger = w->spare;
+	w->spare = entry;
+}
+
+static cop_open_decisions_entry *make_entry(
+        cop_whatif_tally_waiting *w, const cop_event_id *id, const cop_whatif_seen *seen)
+{
+	cop_open_decisions_entry *entry = w->spare;
+	if (entry == NULL)
+		return cop_open_decisions_entry_new(id, (const uint8_t *)seen, sizeof *seen);
+	w->spare = entry->younger;
+	entry->younger = NULL;
+	cop_open_decisions_entry_name(entry, id);
+	memcpy(entry->body, seen, sizeof *seen);
+	return entry;
+}
+
+cop_err cop_whatif_tally_keep(cop_whatif_tally_waiting *w, const cop_event_id *id, const cop_whatif_seen *seen)
+{
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&w->open, id);
+	if (entry != NULL) { /* of what was left out of the journal */
+		cop_open_decisions_remove(&w->open, entry);
+		spare(w, entry);
+	}
+	entry = make_entry(w, id, seen);
 	if (entry == NULL)
 		return COP_ENOMEM;
-	cop_err err = cop_open_decisions_add(open, entry);
+	cop_err err = cop_open_decisions_add(&w->open, entry);
 	if (err != COP_OK)
-		cop_mem_free(entry);
+		spare(w, entry);
 	return err;
 }
 
 /* losses: 0, it ended without any. */
 static void end(
-        cop_open_decisions *open, const cop_event_id *id, const double *loss, unsigned losses, cop_whatif_figures *f)
+        cop_whatif_tally_waiting *w, const cop_event_id *id, const double *loss, unsigned losses, cop_whatif_figures *f)
 {
-	cop_open_decisions_entry *entry = cop_open_decisions_find(open, id);
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&w->open, id);
 	cop_whatif_seen seen;
 	if (entry == NULL)
 		return;
 	memcpy(&seen, entry->body, sizeof seen);
-	cop_open_decisions_remove(open, entry);
-	cop_mem_free(entry);
+	cop_open_decisions_remove(&w->open, entry);
+	spare(w, entry);
 	if (losses > 0)
 		cop_whatif_tally_count(f, id, &seen, losses == 2 ? (loss[0] + loss[1]) / 2.0 : loss[0]);
 }
 
 void cop_whatif_tally_end(
-        cop_open_decisions *open, cop_wire_record_type type, const cop_wire_record *rec, cop_whatif_figures *f)
+        cop_whatif_tally_waiting *w, cop_wire_record_type type, const cop_wire_record *rec, cop_whatif_figures *f)
 {
 	cop_wire_settled rest = rec->settled;
 	cop_wire_settlement is;
 	while (cop_wire_settled_next(&rest, &is))
-		end(open, &is.id, is.loss, cop_wire_settled_learned(is.outcome) ? is.losses : 0, f);
+		end(w, &is.id, is.loss, cop_wire_settled_learned(is.outcome) ? is.losses : 0, f);
 	if (type == COP_WIRE_RECORD_FEEDBACK && rec->result == COP_WIRE_APPLIED && (rec->joined || !rec->has_x))
-		end(open, &rec->id, rec->loss, rec->losses, f);
+		end(w, &rec->id, rec->loss, rec->losses, f);
 }
