@@ -13,10 +13,12 @@
 #include "base/mem.h"
 #include "daemon/change_order.h"
 #include "daemon/common/job.h"
+#include "daemon/common/step_back.h"
 #include "daemon/durable/healing.h"
 #include "daemon/reload.h"
 #include "daemon/request.h"
 
+#define NICE         10  /* of the thread; where the processors are busy it takes longer, and decisions wait less */
 #define LOOK_SECONDS 1.0 /* between looks at the file of live changes */
 
 /* What is waited for. */
@@ -93,6 +95,7 @@ static cop_err judge(cop_model_change *change)
 static void make(void *context)
 {
 	cop_model_change *change = context;
+	cop_step_back_thread(NICE);
 	cop_model_exchange_make(&change->exchange, change->next, &change->changes, change->server->log);
 	change->err = judge(change);
 	if (change->err == COP_OK && !has(change, COP_CHANGE_REMOVES))

@@ -53,3 +53,5 @@ void cop_step_back(const cop_step_back_settings *settings)
 	if (settings->memory > 0 && most > settings->memory)
 		(void)setrlimit(RLIMIT_AS, &(struct rlimit){ most, most });
 }
+
+void cop_step_back_thread(int nice) { (void)setpriority(PRIO_PROCESS, (id_t)gettid(), nice); }

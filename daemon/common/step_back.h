@@ -1,6 +1,7 @@
-/* daemon/common/step_back.h: a process that works beside the daemon makes way for it, and ends with it.
+/* daemon/common/step_back.h: a process that works beside the daemon makes way for it, and ends with it; a thread makes
+ * way for its loop.
  *
- * Of the whole process; call it before there are threads. */
+ * What is of the whole process is called before there are threads. */
 #ifndef COP_DAEMON_COMMON_STEP_BACK_H
 #define COP_DAEMON_COMMON_STEP_BACK_H
 
@@ -18,5 +19,7 @@ bool cop_step_back_follow(int parent);
 /* Priority, memory, no core file, and the first to go when memory is short. What fails here leaves it a worse
  * neighbour, no worse worker. */
 void cop_step_back(const cop_step_back_settings *settings);
+/* Of the calling thread alone, from here to its end. */
+void cop_step_back_thread(int nice);
 
 #endif

@@ -5,11 +5,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/mem.h"
+#include "daemon/common/step_back.h"
 #include "daemon/durable/checkpoint.h"
 #include "store/journal_reader.h"
 #include "store/state_dir.h"
@@ -58,9 +57,6 @@ cop_err cop_forget_work_end(cop_forget_work *work)
 	return work->err;
 }
 
-/* What fails here leaves it a worse neighbour. */
-static void step_back(void) { (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); }
-
 /* ---- scan ---- */
 
 static bool goes_on(void *context)
@@ -72,7 +68,7 @@ static bool goes_on(void *context)
 static void scan(void *context)
 {
 	cop_forget_work *work = context;
-	step_back();
+	cop_step_back_thread(NICE);
 	cop_forget_ask(work->plan, goes_on, work);
 	work->err = cop_forget_scan(work->plan, work->folder, work->up_to, &work->why);
 }
@@ -256,7 +252,7 @@ static cop_err learn_all(cop_forget_work *work)
 static void learn(void *context)
 {
 	cop_forget_work *work = context;
-	step_back();
+	cop_step_back_thread(NICE);
 	work->err = learn_all(work);
 }
 
@@ -276,7 +272,7 @@ cop_err cop_forget_work_learn(cop_forget_work *work, cop_config *config, size_t 
 static void erase(void *context)
 {
 	cop_forget_work *work = context;
-	step_back();
+	cop_step_back_thread(NICE);
 	work->err = work->newest == 0 ? COP_OK
 	                              : cop_checkpoint_remove_since(
 	                                        work->state_dir, work->clean, work->newest, &work->removed, &work->why);
