@@ -10,6 +10,7 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -17,60 +18,26 @@
 #include "base/mem.h"
 #include "base/thread.h"
 #include "clients/c/client.h"
+#include "clients/c/client_lane.h"
 #include "clients/c/client_socket.h"
 #include "wire/wire_items.h"
-#include "wire/wire_put.h"
 #include "wire/wire_reply.h"
 
 #define LONGEST_WAIT 16.0 /* times `retry` */
 #define STALLED      0.02 /* seconds until a send that found no connection is tried again */
-#define NAME_ROOM    65
 #define ENDPOINTS    16
-#define MOVE_PAUSE   0.1 /* seconds between moves to another endpoint */
+#define LARGE        ((size_t)1 << 20) /* bytes: a daemon's limit unless configured; on far more it ends the connection */
+#define MOST_LOSSES  3                 /* of the connection under a large message, until that is taken for the reason */
+#define MOVE_PAUSE   0.1               /* seconds between moves to another endpoint */
 /* Seconds until a connection that cannot be made is given up: at first, and at most. */
 #define FIRST_PATIENCE   0.5
 #define LONGEST_PATIENCE 4.0
-
-typedef struct lane lane;
-
-struct cop_client_call {
-	cop_client_call *older, *younger; /* of all that have no answer */
-	cop_client_call *next;            /* of its lane's queue */
-	double deadline;
-	cop_bytes body;
-	bool queued, done;
-	cop_err err;
-	bool ok;
-	cop_bytes answer;
-	pthread_cond_t ready;
-};
-
-typedef struct message {
-	struct message *next; /* of its lane */
-	uint64_t seq;
-	cop_bytes body;
-	cop_client_call **calls; /* NULL: its time is over */
-	size_t count, left;      /* left: not NULL */
-	bool sent;
-	double again, pause; /* when it is sent (again), and how long after that once more */
-} message;
-
-struct lane {
-	lane *next;
-	char verb[NAME_ROOM], model[NAME_ROOM];
-	bool batched;
-	size_t batch;                  /* calls of a message at most: less, once one was too long */
-	cop_client_call *first, *last; /* of the queue */
-	message *messages;
-	size_t under_way;
-	double pause, not_before; /* after an answer busy */
-};
 
 struct cop_client_engine {
 	pthread_mutex_t lock;
 	pthread_t thread;
 	bool started, closing;
-	void *context, *socket;
+	void *context, *socket, *watch;
 	char *texts; /* of the endpoints, with ends in place of commas */
 	const char *endpoint[ENDPOINTS];
 	size_t endpoints, place; /* place: of the one it is connected to */
@@ -79,7 +46,7 @@ struct cop_client_engine {
 	double stuck_since, patience;
 	int wake; /* eventfd */
 	cop_client_engine_settings set;
-	lane *lanes;
+	cop_client_lane *lanes;
 	cop_client_call *oldest, *youngest;
 	uint64_t seq;
 	cop_client_engine_counts counts;
@@ -111,43 +78,6 @@ static void finish_with(cop_client_engine *e, cop_client_call *call, bool ok, co
 	finish(e, call, call->answer.err);
 }
 
-static void enqueue(lane *l, cop_client_call *call, bool front)
-{
-	call->queued = true;
-	call->next = front ? l->first : NULL;
-	if (l->first == NULL)
-		l->first = l->last = call;
-	else if (front)
-		l->first = call;
-	else
-		l->last = l->last->next = call;
-}
-
-static cop_client_call *dequeue(lane *l)
-{
-	cop_client_call *call = l->first;
-	l->first = call->next;
-	l->last = l->first == NULL ? NULL : l->last;
-	call->queued = false;
-	return call;
-}
-
-static lane *find_lane(cop_client_engine *e, const cop_client_asked *asked)
-{
-	lane *l = e->lanes;
-	while (l != NULL && (strcmp(l->verb, asked->verb) != 0 || strcmp(l->model, asked->model) != 0))
-		l = l->next;
-	if (l != NULL || (l = cop_mem_alloc(1, sizeof *l)) == NULL)
-		return l;
-	(void)strncpy(l->verb, asked->verb, sizeof l->verb - 1);
-	(void)strncpy(l->model, asked->model, sizeof l->model - 1);
-	l->batched = asked->batched;
-	l->batch = asked->batched ? e->set.batch : 1;
-	l->next = e->lanes;
-	e->lanes = l;
-	return l;
-}
-
 static void wake(const cop_client_engine *e)
 {
 	uint64_t one = 1;
@@ -167,10 +97,10 @@ cop_err cop_client_engine_begin(cop_client_engine *e, cop_client_asked *asked, c
 	cop_bytes_init(asked->body);
 	call->deadline = cop_client_socket_now() + e->set.timeout;
 	(void)pthread_mutex_lock(&e->lock);
-	lane *l = find_lane(e, asked);
+	cop_client_lane *l = cop_client_lane_find(&e->lanes, asked, e->set.batch);
 	bool idle = l != NULL && l->first == NULL;
 	if (l != NULL) {
-		enqueue(l, call, false);
+		cop_client_lane_put(l, call, false);
 		call->older = e->youngest;
 		*(e->youngest == NULL ? &e->oldest : &e->youngest->younger) = call;
 		e->youngest = call;
@@ -208,76 +138,6 @@ void cop_client_engine_look(cop_client_engine *e, cop_client_engine_counts *out)
 	(void)pthread_mutex_unlock(&e->lock);
 }
 
-/* ---- messages ---- */
-
-static void free_message(message *m)
-{
-	cop_bytes_fini(&m->body);
-	cop_mem_free(m->calls);
-	cop_mem_free(m);
-}
-
-static void drop_message(lane *l, message *gone)
-{
-	message **at = &l->messages;
-	while (*at != gone)
-		at = &(*at)->next;
-	*at = gone->next;
-	l->under_way--;
-	free_message(gone);
-}
-
-static void put_body(const lane *l, message *m)
-{
-	cop_wire_seq seq;
-	cop_wire_seq_from_unsigned(&seq, m->seq);
-	if (l->batched) {
-		cop_wire_items_put(&m->body, m->count, &seq);
-		for (size_t i = 0; i < m->count; i++)
-			cop_wire_put_raw(&m->body, m->calls[i]->body.data, m->calls[i]->body.length);
-		return;
-	}
-	/* Its own map with one pair more. */
-	cop_wire_cursor cursor;
-	size_t pairs = 0;
-	const cop_bytes *own = &m->calls[0]->body;
-	cop_wire_cursor_init(&cursor, own->data, own->length);
-	if (own->length > 0 && cop_wire_cursor_map(&cursor, &pairs) != COP_OK)
-		pairs = 0;
-	size_t left = own->length > 0 ? cop_wire_cursor_left(&cursor) : 0;
-	cop_wire_put_map(&m->body, pairs + 1);
-	cop_wire_put_raw(&m->body, own->data + (own->length - left), left);
-	cop_wire_seq_put(&m->body, &seq);
-}
-
-/* Of the first calls of the queue. False: memory is short, and they wait. */
-static bool make_message(cop_client_engine *e, lane *l, double now)
-{
-	message *m = cop_mem_alloc(1, sizeof *m);
-	if (m == NULL || (m->calls = cop_mem_alloc(l->batch, sizeof *m->calls)) == NULL) {
-		cop_mem_free(m);
-		return false;
-	}
-	cop_bytes_init(&m->body);
-	while (l->first != NULL && m->count < l->batch)
-		m->calls[m->count++] = dequeue(l);
-	m->left = m->count;
-	m->seq = ++e->seq;
-	m->again = now;
-	m->pause = e->set.retry;
-	put_body(l, m);
-	if (m->body.err != COP_OK) {
-		for (size_t i = m->count; i > 0; i--)
-			enqueue(l, m->calls[i - 1], true);
-		free_message(m);
-		return false;
-	}
-	m->next = l->messages;
-	l->messages = m;
-	l->under_way++;
-	return true;
-}
-
 /* ---- the endpoints ---- */
 
 static cop_err divide(cop_client_engine *e, cop_diag *diag)
@@ -303,7 +163,9 @@ static void hang_up(cop_client_engine *e)
 		return;
 	(void)zmq_setsockopt(e->socket, ZMQ_LINGER, &linger, sizeof linger);
 	(void)zmq_close(e->socket);
-	e->socket = NULL;
+	if (e->watch != NULL)
+		(void)zmq_close(e->watch);
+	e->socket = e->watch = NULL;
 }
 
 /* To the next endpoint, or anew to the only one: what is under way is sent there. */
@@ -317,8 +179,9 @@ static void connect_next(cop_client_engine *e, double now)
 		return;
 	hang_up(e);
 	e->socket = socket;
-	for (lane *l = e->lanes; l != NULL; l = l->next)
-		for (message *m = l->messages; m != NULL; m = m->next)
+	e->watch = cop_client_socket_watch(e->context, socket);
+	for (cop_client_lane *l = e->lanes; l != NULL; l = l->next)
+		for (cop_client_batch *m = l->messages; m != NULL; m = m->next)
 			m->again = m->sent && e->set.retry < 0.0 ? m->again : now;
 }
 
@@ -341,7 +204,7 @@ static void give_up_stuck(cop_client_engine *e, double now)
 }
 
 /* Tries once; *next: when the next thing is to be done at the latest. */
-static void send_message(cop_client_engine *e, const lane *l, message *m, double now, double *next)
+static void send_message(cop_client_engine *e, const cop_client_lane *l, cop_client_batch *m, double now, double *next)
 {
 	if (m->again <= now) {
 		if (zmq_send(e->socket, l->verb, strlen(l->verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
@@ -386,14 +249,15 @@ static cop_wire_code code_of(const void *body, size_t length)
 }
 
 /* The lane rests, and goes on with the calls that were refused for the moment. */
-static void rest(const cop_client_engine *e, lane *l, double now)
+static void rest(const cop_client_engine *e, cop_client_lane *l, double now)
 {
 	l->pause = l->pause == 0.0 ? e->set.retry : fmin(2.0 * l->pause, LONGEST_WAIT * e->set.retry);
 	l->not_before = now + l->pause;
 }
 
 /* An error for all of the message. */
-static void take_error(cop_client_engine *e, lane *l, message *m, const void *body, size_t length, double now)
+static void take_error(
+        cop_client_engine *e, cop_client_lane *l, cop_client_batch *m, const void *body, size_t length, double now)
 {
 	cop_wire_code code = code_of(body, length);
 	bool split = code == COP_WIRE_TOO_LARGE && m->count > 1, again = split || waits_out(e, code);
@@ -406,13 +270,14 @@ static void take_error(cop_client_engine *e, lane *l, message *m, const void *bo
 	for (size_t i = m->count; i > 0; i--) {
 		cop_client_call *call = m->calls[i - 1];
 		if (call != NULL && again)
-			enqueue(l, call, true);
+			cop_client_lane_put(l, call, true);
 		else if (call != NULL)
 			finish_with(e, call, false, body, length);
 	}
 }
 
-static void take_items(cop_client_engine *e, lane *l, const message *m, const void *body, size_t length, double now)
+static void take_items(cop_client_engine *e, cop_client_lane *l, const cop_client_batch *m, const void *body,
+        size_t length, double now)
 {
 	cop_wire_items items;
 	cop_wire_seq seq;
@@ -429,7 +294,7 @@ static void take_items(cop_client_engine *e, lane *l, const message *m, const vo
 		if (!good) {
 			finish(e, call, COP_EFORMAT);
 		} else if (error && waits_out(e, code_of(item, size))) {
-			enqueue(l, call, false);
+			cop_client_lane_put(l, call, false);
 			refused++;
 		} else {
 			finish_with(e, call, !error, item, size);
@@ -441,9 +306,24 @@ static void take_items(cop_client_engine *e, lane *l, const message *m, const vo
 		l->pause = 0.0;
 }
 
+/* The message with this number, or, where the daemon did not read it as the body was too long, the longest one. NULL:
+ * there is none; else *of is its lane. */
+static cop_client_batch *find_message(const cop_client_engine *e, const uint64_t *seq, cop_client_lane **of)
+{
+	cop_client_batch *found = NULL;
+	for (cop_client_lane *l = e->lanes; l != NULL; l = l->next)
+		for (cop_client_batch *m = l->messages; m != NULL; m = m->next)
+			if (seq != NULL ? m->seq == *seq : found == NULL || m->body.length > found->body.length) {
+				found = m;
+				*of = l;
+			}
+	return found;
+}
+
 static void take_reply(cop_client_engine *e, cop_client_message *frames, double now)
 {
 	uint64_t seq;
+	cop_client_lane *l = NULL;
 	if (frames->count != 2)
 		return;
 	const cop_client_reply reply = {
@@ -451,63 +331,73 @@ static void take_reply(cop_client_engine *e, cop_client_message *frames, double 
 		.body = zmq_msg_data(&frames->frame[1]),
 		.length = zmq_msg_size(&frames->frame[1]),
 	};
-	if (!cop_client_reply_seq(&reply, &seq))
+	const bool numbered = cop_client_reply_seq(&reply, &seq);
+	const cop_wire_code code = reply.ok ? COP_WIRE_INTERNAL : code_of(reply.body, reply.length);
+	cop_client_batch *m =
+	        numbered || code == COP_WIRE_TOO_LARGE ? find_message(e, numbered ? &seq : NULL, &l) : NULL;
+	if (m == NULL)
 		return;
-	for (lane *l = e->lanes; l != NULL; l = l->next)
-		for (message *m = l->messages; m != NULL; m = m->next) {
-			if (m->seq != seq)
-				continue;
-			if (!reply.ok)
-				take_error(e, l, m, reply.body, reply.length, now);
-			else if (l->batched)
-				take_items(e, l, m, reply.body, reply.length, now);
-			else if (m->calls[0] != NULL)
-				finish_with(e, m->calls[0], true, reply.body, reply.length);
-			drop_message(l, m);
-			if (!reply.ok && goes_elsewhere(e, code_of(reply.body, reply.length)))
-				move_on(e, now); /* the reply is a message's, which is held */
-			return;
-		}
+	if (!reply.ok)
+		take_error(e, l, m, reply.body, reply.length, now);
+	else if (l->batched)
+		take_items(e, l, m, reply.body, reply.length, now);
+	else if (m->calls[0] != NULL)
+		finish_with(e, m->calls[0], true, reply.body, reply.length);
+	cop_client_lane_drop(l, m);
+	if (!reply.ok && goes_elsewhere(e, code))
+		move_on(e, now); /* the reply is a message's, which is held */
 }
 
 /* ---- the thread ---- */
-
-/* Of a queue, or of a message. */
-static void take_out(cop_client_engine *e, const cop_client_call *call)
-{
-	for (lane *l = e->lanes; l != NULL; l = l->next) {
-		cop_client_call *before = NULL;
-		for (cop_client_call *c = call->queued ? l->first : NULL; c != NULL; before = c, c = c->next)
-			if (c == call) {
-				*(before == NULL ? &l->first : &before->next) = c->next;
-				l->last = l->last == c ? before : l->last;
-				return;
-			}
-		for (message *m = call->queued ? NULL : l->messages; m != NULL; m = m->next)
-			for (size_t i = 0; i < m->count; i++)
-				if (m->calls[i] == call) {
-					m->calls[i] = NULL;
-					if (--m->left == 0)
-						drop_message(l, m);
-					return;
-				}
-	}
-}
 
 static void end_old(cop_client_engine *e, double now)
 {
 	while (e->oldest != NULL && (e->oldest->deadline <= now || e->closing)) {
 		cop_client_call *call = e->oldest;
-		take_out(e, call);
+		cop_client_lane_leave(e->lanes, call);
 		finish(e, call, COP_EEND);
 	}
+}
+
+/* The daemon ended the connection whenever this was sent: it is too long for it. */
+static void refuse_large(cop_client_engine *e, cop_client_lane *l, cop_client_batch *m, double now)
+{
+	const cop_event_id id = { 0 };
+	const cop_wire_seq seq = { 0 };
+	char text[96];
+	cop_bytes body;
+	cop_bytes_init(&body);
+	(void)snprintf(
+	        text, sizeof text, "the connection ended whenever a message of %zu bytes was sent", m->body.length);
+	cop_wire_reply_error_put(&body, COP_WIRE_TOO_LARGE, text, &id, &seq);
+	if (body.err != COP_OK) {
+		m->losses--; /* memory is short: it is tried once more */
+	} else {
+		take_error(e, l, m, body.data, body.length, now);
+		cop_client_lane_drop(l, m);
+	}
+	cop_bytes_fini(&body);
+}
+
+/* The connection ended: what was under way on it is due. */
+static void lose(cop_client_engine *e, double now)
+{
+	for (cop_client_lane *l = e->lanes; l != NULL; l = l->next)
+		for (cop_client_batch *m = l->messages, *next; m != NULL; m = next) {
+			next = m->next;
+			m->losses += m->sent && m->body.length > LARGE;
+			if (m->losses == MOST_LOSSES)
+				refuse_large(e, l, m, now);
+			else if (m->sent && e->set.retry >= 0.0)
+				m->again = now;
+		}
 }
 
 /* Whether a message that was sent has had no answer in its time. */
 static bool is_unanswered(const cop_client_engine *e, double now)
 {
-	for (const lane *l = e->lanes; l != NULL; l = l->next)
-		for (const message *m = l->messages; m != NULL; m = m->next)
+	for (const cop_client_lane *l = e->lanes; l != NULL; l = l->next)
+		for (const cop_client_batch *m = l->messages; m != NULL; m = m->next)
 			if (m->sent && m->again <= now)
 				return true;
 	return false;
@@ -518,15 +408,17 @@ static double send_all(cop_client_engine *e, double now)
 {
 	double next = e->oldest == NULL ? (double)INFINITY : e->oldest->deadline;
 	e->stuck = false;
-	for (lane *l = e->lanes; l != NULL; l = l->next) {
+	for (cop_client_lane *l = e->lanes; l != NULL; l = l->next) {
 		bool made = true;
-		while (l->first != NULL && l->under_way < e->set.messages && l->not_before <= now && made)
-			made = make_message(e, l, now);
+		while (l->first != NULL && l->under_way < e->set.messages && l->not_before <= now && made) {
+			made = cop_client_lane_make(l, e->seq + 1, now, e->set.retry);
+			e->seq += made;
+		}
 		if (!made)
 			next = fmin(next, now + STALLED);
 		if (l->first != NULL && l->not_before > now)
 			next = fmin(next, l->not_before);
-		for (message *m = l->messages; m != NULL; m = m->next)
+		for (cop_client_batch *m = l->messages; m != NULL; m = m->next)
 			send_message(e, l, m, now, &next);
 	}
 	e->stuck_since = e->stuck ? fmin(e->stuck_since, now) : (double)INFINITY;
@@ -547,9 +439,9 @@ static bool receive_all(cop_client_engine *e)
 static void wait_for_work(cop_client_engine *e, double next)
 {
 	zmq_pollitem_t items[] = { { .socket = e->socket, .events = ZMQ_POLLIN },
-		{ .fd = e->wake, .events = ZMQ_POLLIN } };
+		{ .fd = e->wake, .events = ZMQ_POLLIN }, { .socket = e->watch, .events = ZMQ_POLLIN } };
 	double left = fmin(next - cop_client_socket_now(), 60.0);
-	(void)zmq_poll(items, 2, left > 0.0 ? lround(ceil(1000.0 * left)) : 0);
+	(void)zmq_poll(items, e->watch == NULL ? 2 : 3, left > 0.0 ? lround(ceil(1000.0 * left)) : 0);
 	uint64_t count;
 	if (items[1].revents != 0)
 		(void)!read(e->wake, &count, sizeof count);
@@ -562,6 +454,8 @@ static void *run(void *engine)
 	while (!e->closing) {
 		double now = cop_client_socket_now();
 		end_old(e, now);
+		if (cop_client_socket_ended(e->watch))
+			lose(e, now);
 		if (is_unanswered(e, now))
 			move_on(e, now);
 		give_up_stuck(e, now);
@@ -594,6 +488,8 @@ cop_err cop_client_engine_open(const cop_client_engine_settings *settings, cop_c
 	cop_err err = divide(e, diag);
 	if (err == COP_OK)
 		err = cop_client_socket(e->context, ZMQ_DEALER, e->endpoint[0], &settings->keys, &e->socket, diag);
+	if (err == COP_OK)
+		e->watch = cop_client_socket_watch(e->context, e->socket);
 	if (err == COP_OK && (e->wake < 0 || cop_thread_start(&e->thread, run, e) != COP_OK)) {
 		cop_diag_of(diag, settings->endpoint, "no thread or descriptor");
 		err = COP_ENOMEM;
@@ -618,12 +514,7 @@ void cop_client_engine_close(cop_client_engine *e)
 		wake(e);
 		(void)pthread_join(e->thread, NULL);
 	}
-	for (lane *l = e->lanes, *next; l != NULL; l = next) {
-		next = l->next;
-		while (l->messages != NULL)
-			drop_message(l, l->messages);
-		cop_mem_free(l);
-	}
+	cop_client_lanes_free(e->lanes);
 	hang_up(e);
 	if (e->context != NULL)
 		(void)zmq_ctx_term(e->context);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -60,6 +61,30 @@ cop_err cop_client_socket(
 	(void)zmq_close(*out);
 	*out = NULL;
 	return err == COP_OK ? COP_EINVAL : err;
+}
+
+void *cop_client_socket_watch(void *context, void *socket)
+{
+	char place[64];
+	(void)snprintf(place, sizeof place, "inproc://watch-%p", socket);
+	if (zmq_socket_monitor(socket, place, ZMQ_EVENT_DISCONNECTED) != 0)
+		return NULL;
+	void *watch = zmq_socket(context, ZMQ_PAIR);
+	if (watch == NULL || (set_int(watch, ZMQ_LINGER, 0) && zmq_connect(watch, place) == 0))
+		return watch;
+	(void)zmq_close(watch);
+	return NULL;
+}
+
+bool cop_client_socket_ended(void *watch)
+{
+	bool ended = false;
+	cop_client_message event; /* what happened, and where */
+	while (watch != NULL && cop_client_socket_take(watch, &event) == COP_OK) {
+		ended = true;
+		cop_client_socket_release(&event);
+	}
+	return ended;
 }
 
 cop_err cop_client_socket_wait(void *socket, bool send, double seconds)

@@ -24,6 +24,12 @@ typedef struct cop_client_message {
 COP_CHECK cop_err cop_client_socket(
         void *context, int type, const char *endpoint, const cop_client_keys *keys, void **out, cop_diag *diag);
 
+/* A socket that can receive when a connection of the other one has ended. Caller closes it with zmq_close, behind the
+ * other one. NULL: there is none. */
+void *cop_client_socket_watch(void *context, void *socket);
+/* Whether one has, since the last look. NULL is allowed. */
+bool cop_client_socket_ended(void *watch);
+
 /* Seconds of a clock that only goes on. */
 double cop_client_socket_now(void);
 /* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */

@@ -59,6 +59,8 @@ def test_every_function(daemon, prefix, programs, tmp_path):  # noqa: F811
     assert said["named"] == "dear 1" and said["caller"] == "straight on 2 0.5"
     assert said["held"] == "1 2 1 -" and said["limit"] == "2 1 share_max" and said["unit"].startswith("error 1, unit: of 0 bytes")
     assert re.match(r"error 5, bad_features: x: got 2 values, expected 3", said["shape"])
+    assert re.match(r"error 5, too_large: body of 10\d+ bytes; expected at most", said["too long"])
+    assert re.match(r"error 5, too_large: the connection ended whenever a message of 24\d+ bytes was sent", said["cut"])
     assert (said["losses"], said["begun"].split(": ")[-1]) == ("4", "0")
     assert "have no names" in said["unknown loss"] and "losses: click: missing" in said["no losses"]
     assert said["nameless"].startswith("error 1, losses: no name")

@@ -118,6 +118,11 @@ static void errors(coppice_client *c)
 	refused("shape", coppice_client_decide(c, "m", coppice_id_text("x"), &context, &action, &why));
 	refused("model", coppice_client_decide(c, "nobody", coppice_id_text("x"), &context, &action, &why));
 	refused("id", coppice_client_decide(c, "m", coppice_id_text(""), &context, &action, &why));
+	static const float far_too_many[600000], too_many[270000];
+	const coppice_client_context cut = { .x = coppice_row_dense(far_too_many, 600000) },
+	                             long_one = { .x = coppice_row_dense(too_many, 270000) };
+	refused("too long", coppice_client_decide(c, "m", coppice_id_text("x"), &long_one, &action, &why));
+	refused("cut", coppice_client_decide(c, "m", coppice_id_text("x"), &cut, &action, &why));
 	const coppice_id empty = coppice_id_text("");
 	const coppice_client_context nobody = { .x = coppice_row_dense(x, 3), .unit = &empty };
 	refused("unit", coppice_client_decide(c, "m", coppice_id_text("x"), &nobody, &action, &why));

@@ -18,6 +18,8 @@ const AGAIN = new Set(['busy', 'not_durable']); // nothing was learned yet: the 
 const DEFAULTS = { timeout: 10000, retry: 500, batch: 64, messages: 4 };
 const LACKING = { code: 'internal', message: 'the reply lacks an item' };
 const SEND_WAIT = 100; // milliseconds that a message waits for a connection before its calls are looked at again
+const LARGE = 1024 * 1024; // bytes; a daemon's limit unless configured. On far more it ends the connection
+const MOST_LOSSES = 3; // of the connection under a large message, until that is taken for the reason
 const LONGEST_PATIENCE = 3200; // milliseconds until a connection that cannot be made is given up; at first, SEND_WAIT
 
 class Client {
@@ -95,7 +97,7 @@ class Client {
     const { timeout, retry } = { ...this.#options, ...options };
     const bytes = pack(body); // what cannot be packed is refused here
     return new Promise((resolve, reject) => {
-      const call = { body, bytes, id, resolve, reject, retry, sends: 0, done: false, queue: undefined };
+      const call = { body, bytes, id, resolve, reject, retry, sends: 0, losses: 0, done: false, queue: undefined };
       call.timer = setTimeout(() => this.#fail(call,
         new CoppiceError('timeout', `no answer of ${this.#endpoints.join(', ')} within ${timeout} ms; is coppiced running?`, id)), timeout);
       put(this.#queue(verb, model), 'push', [call]);
@@ -136,8 +138,29 @@ class Client {
       immediate: true, linger: 0, sendTimeout: SEND_WAIT, reconnectInterval: 20, reconnectMaxInterval: 1000,
       heartbeatInterval: 5000, heartbeatTimeout: 15000, ...this.#options.socket,
     });
-    this.#socket.connect(this.#endpoints[this.#place]);
-    this.#receive(this.#socket);
+    const socket = this.#socket;
+    socket.events.on('disconnect', () => this.#lost(socket));
+    socket.connect(this.#endpoints[this.#place]);
+    this.#receive(socket);
+  }
+
+  /** The connection ended: what was under way on it is sent again. */
+  #lost(socket) {
+    const sent = [...this.#messages.values()].filter(message => message.socket === socket && message.timer !== undefined);
+    for (const message of this.#closed ? [] : sent.filter(message => message.counted)) {
+      clearTimeout(message.timer);
+      const large = message.length > LARGE, losses = large ? ++message.calls[0].losses : 0;
+      if (losses < MOST_LOSSES) {
+        this.#unanswered(message);
+        continue;
+      }
+      this.#messages.delete(message.seq);
+      this.#uncount(message);
+      message.calls[0].losses = 0;
+      const text = `the connection ended whenever a message of ${message.length} bytes was sent`;
+      this.#settle(message, false, { code: 'too_large', message: text });
+    }
+    this.#flushSoon();
   }
 
   /** No connection came. Each time in a row it waits longer, so that slow links come to be connected, too. */
@@ -213,7 +236,9 @@ class Client {
       message.counted = true;
       const socket = message.socket = this.#socket;
       try {
-        await socket.send(frames(message));
+        const parts = frames(message);
+        message.length = parts[2].length;
+        await socket.send(parts);
       } catch (error) {
         this.#messages.delete(message.seq);
         this.#uncount(message);
@@ -254,9 +279,9 @@ class Client {
     try {
       for await (const [status, body] of socket) {
         const reply = readable(body);
-        const message = this.#messages.get(reply?.seq);
+        const message = this.#messages.get(reply?.seq) ?? (isUnread(reply) ? this.#longest(socket) : undefined);
         if (message === undefined) continue; // every call of it has its answer
-        this.#messages.delete(reply.seq);
+        this.#messages.delete(message.seq);
         this.#version = reply.version ?? this.#version;
         if (message.queue.verb !== 'status') delete reply.version;
         clearTimeout(message.timer);
@@ -269,6 +294,12 @@ class Client {
     } catch (error) {
       if (!this.#closed && socket === this.#socket) throw error;
     }
+  }
+
+  /** What the daemon refused without reading it, and so without its number. */
+  #longest(socket) {
+    const sent = [...this.#messages.values()].filter(message => message.socket === socket);
+    return sent.reduce((most, message) => most === undefined || message.length > most.length ? message : most, undefined);
   }
 
   #settle(message, ok, reply) {
@@ -314,6 +345,8 @@ function end(call) {
 }
 
 /** undefined: no MessagePack. */
+const isUnread = reply => reply?.code === 'too_large' && reply.seq === undefined;
+
 function readable(body) {
   try {
     return unpack(body);

@@ -76,6 +76,9 @@ test('refusals have their codes', () => withClient(async client => {
   await assert.rejects(client.feedback('m', 'e', 7), { code: 'bad_loss' });
   await assert.rejects(client.rank('m', { id: 'e', x, c: [x] }), { code: 'bad_request' });
   await assert.rejects(client.explain('m', {}), { code: 'bad_request' });
+  await assert.rejects(client.decide('m', { id: 'e', x: Array(118000).fill(0.5) }), { code: 'too_large', message: /^body of/ });
+  const far = client.decide('m', { id: 'e', x: Array(500000).fill(0.5) });
+  await assert.rejects(far, { code: 'too_large', message: /^the connection ended whenever/ });
 }));
 
 test('64 calls at once are one request', () => withClient(async client => {
