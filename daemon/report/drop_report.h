@@ -12,7 +12,7 @@
 #include "daemon/serve/serving.h"
 
 typedef struct cop_drop_report {
-	double next;                          /* monotonic seconds: when to look again */
+	double next, next_control;            /* monotonic seconds: when to look again, and at control groups */
 	uint64_t busy, internal, not_durable; /* as of the last look */
 	uint64_t replies, actions, lost;
 	uint64_t unheard, decisions; /* contexts dropped; decisions */
