@@ -1,6 +1,6 @@
-/* A look takes all counters, logs those that grew since the last look, and keeps them as the next one's base. What is new
- * is told soon; after lines were written the next look is PAUSE later, which bounds the log whatever the traffic is. Each
- * kind of trouble has one line, whose figures are differences. */
+/* A look takes all counters, logs those that grew since the last look, and keeps them as the next one's base. What is
+ * new is told soon; after lines were written the next look is PAUSE later, which bounds the log whatever the traffic
+ * is. Each kind of trouble has one line, whose figures are differences. */
 #include "daemon/report/drop_report.h"
 
 #include <inttypes.h>
