@@ -257,6 +257,7 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - report->started);
 	put_state_dir(report, out);
+	cop_wire_put_key_unsigned(out, "message_limit", report->durable->config->message_limit);
 	cop_wire_put_text(out, "models");
 	cop_wire_put_array(out, only != NULL ? 1 : report->durable->models.count);
 	for (size_t i = 0; i < report->durable->models.count; i++)

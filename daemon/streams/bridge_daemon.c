@@ -12,6 +12,7 @@ struct cop_bridge_daemon {
 	const cop_bridge_daemon_settings *set;
 	cop_client *client;
 	const char *verb;
+	uint64_t body_limit;
 };
 
 static cop_err odd(const cop_bridge_daemon *daemon, const char *what, cop_diag *diag)
@@ -46,8 +47,17 @@ static cop_err read_verb(cop_bridge_daemon *daemon, const cop_client_reply *repl
 	if (!find_key(&cursor, "models") || cop_wire_cursor_array(&cursor, &count) != COP_OK || count != 1 ||
 	        !find_key(&cursor, "learner") || cop_wire_cursor_string(&cursor, &text, &length) != COP_OK)
 		return odd(daemon, "status", diag);
-	bool ranks = length == strlen("rank") && memcmp(text, "rank", length) == 0;
+	const bool ranks = length == strlen("rank") && memcmp(text, "rank", length) == 0;
 	daemon->verb = daemon->set->feedback ? "feedback_batch" : ranks ? "rank_batch" : "decide_batch";
+	return COP_OK;
+}
+
+static cop_err read_limit(cop_bridge_daemon *daemon, const cop_client_reply *reply, cop_diag *diag)
+{
+	cop_wire_cursor cursor;
+	cop_wire_cursor_init(&cursor, reply->body, reply->length);
+	if (!find_key(&cursor, "message_limit") || cop_wire_cursor_unsigned(&cursor, &daemon->body_limit) != COP_OK)
+		return odd(daemon, "status", diag);
 	return COP_OK;
 }
 
@@ -65,6 +75,8 @@ cop_err cop_bridge_daemon_open(const cop_bridge_daemon_settings *settings, cop_b
 		err = ask(daemon, "status", &reply, diag);
 	if (err == COP_OK)
 		err = read_verb(daemon, &reply, diag);
+	if (err == COP_OK)
+		err = read_limit(daemon, &reply, diag);
 	if (err != COP_OK) {
 		cop_bridge_daemon_close(daemon);
 		return err;
@@ -80,6 +92,8 @@ void cop_bridge_daemon_close(cop_bridge_daemon *daemon)
 	cop_client_close(daemon->client);
 	cop_mem_free(daemon);
 }
+
+uint64_t cop_bridge_daemon_limit(const cop_bridge_daemon *daemon) { return daemon->body_limit; }
 
 cop_err cop_bridge_daemon_position(cop_bridge_daemon *daemon, cop_wire_position *at, bool *known, cop_diag *diag)
 {

@@ -23,6 +23,9 @@ COP_CHECK cop_err cop_bridge_daemon_open(
         const cop_bridge_daemon_settings *settings, cop_bridge_daemon **out, cop_diag *diag);
 void cop_bridge_daemon_close(cop_bridge_daemon *daemon);
 
+/* Bytes of a batch's body at most: the daemon answers a longer one with too_large, or ends the connection. */
+uint64_t cop_bridge_daemon_limit(const cop_bridge_daemon *daemon);
+
 /* Fills in offset and minor of *at by its source and partition; *known false: there is no position. Errors as of open.
  */
 COP_CHECK cop_err cop_bridge_daemon_position(

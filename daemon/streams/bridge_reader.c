@@ -21,7 +21,7 @@
 #define LEAST_WAIT  0.1  /* seconds */
 #define MOST_WAIT   10.0 /* seconds */
 #define LAG_US      1000000u
-#define BATCH_BYTES ((size_t)256 << 10) /* of events in a batch; below every sensible message_limit */
+#define BATCH_BYTES ((size_t)256 << 10) /* of events in a batch; less where the daemon takes less */
 
 typedef struct session {
 	cop_bridge_reader *reader;
@@ -97,7 +97,34 @@ static cop_err bury(session *s, cop_broker_item *item, const cop_wire_fault *why
 
 /* ---- a batch ---- */
 
-/* Items from *next on, at most `most` of them and BATCH_BYTES; those that are no maps are passed over. */
+/* *full: the batch has no room for it. COP_EFORMAT: it is passed over. */
+static cop_err put_item(session *s, const cop_broker_item *item, bool alone, bool *full, cop_wire_fault *why)
+{
+	cop_bytes *body = &s->body;
+	const size_t before = body->length;
+	const uint64_t limit = cop_bridge_daemon_limit(s->daemon);
+	const cop_wire_position from = position_of(s, item);
+	*full = !alone && before + item->length > (limit < BATCH_BYTES ? limit : BATCH_BYTES);
+	if (*full)
+		return COP_OK;
+	if (item->dead)
+		return COP_EFORMAT;
+	cop_err err = cop_bridge_event_put(body, s->taken.bytes.data + item->at, item->length, &from, why);
+	if (err != COP_OK || body->length <= limit)
+		return err;
+	const size_t length = body->length - before;
+	body->length = before;
+	*full = !alone;
+	if (alone)
+		(void)cop_wire_fault_set(why, COP_WIRE_TOO_LARGE,
+		        "event: %zu bytes as MessagePack; expected a batch of it alone to be at most %" PRIu64
+		        " (the daemon's message_limit)",
+		        length, limit);
+	return alone ? COP_EFORMAT : COP_OK;
+}
+
+/* Items from *next on, at most `most` of them and as many bytes as go together; those that are no maps, or too long for
+ * the daemon, are passed over. */
 static cop_err build(session *s, size_t *next, size_t most, size_t *count)
 {
 	cop_bytes *body = &s->body;
@@ -113,13 +140,11 @@ static cop_err build(session *s, size_t *next, size_t most, size_t *count)
 	*count = 0;
 	while (*next < s->taken.count && *count < most) {
 		cop_broker_item *item = &s->taken.items[*next];
-		const cop_wire_position from = position_of(s, item);
 		cop_wire_fault why;
-		if (*count > 0 && body->length + item->length > BATCH_BYTES)
+		bool full;
+		cop_err err = put_item(s, item, *count == 0, &full, &why);
+		if (full)
 			break;
-		cop_err err = item->dead ? COP_EFORMAT
-		                         : cop_bridge_event_put(
-		                                   body, s->taken.bytes.data + item->at, item->length, &from, &why);
 		if (err == COP_OK)
 			s->place[(*count)++] = *next;
 		else if (err == COP_EFORMAT)

@@ -14,7 +14,7 @@ import urllib.request
 import msgpack
 import pytest
 from brokers import BROKERS, Bridge, bridge_program, engines
-from conftest import free_port, model, wait_for
+from conftest import free_port, model, section, wait_for
 
 X = [0.25, 1.0, 3.5]
 PARTITIONS = 2
@@ -111,6 +111,28 @@ def test_bad_events_are_passed_over(daemon, broker, bridge):
     assert sorted(bytes.fromhex(e["event"]) for e in letters) == sorted(bad)
     assert all(e["stream"] == "visits" and e["partition"] == 0 and e["code"] and e["reason"] for e in letters)
     wait_for(lambda: f'coppice_streams_put_aside_total{{stream="visits",partition="0"}} {len(bad)}\n' in page(), "their count")
+
+
+def test_events_that_the_daemon_has_no_room_for_are_passed_over(daemon, broker, bridge):
+    """Far longer than its message_limit, at which the daemon ends the connection and answers nothing; and many that are
+    too long together."""
+    one = daemon(start=False)
+    one.write_config(model() + section("sockets", {"requests": [one.ipc("requests")], "message_limit": "16KiB"}))
+    one.start()
+    client = one.client()
+    carried = bridge(one, broker)
+    small = [context(f"s{i}", pad="." * 4000) for i in range(100)]
+    long = [context("l0", pad="." * 17000), context("l1", pad="." * 300000)]
+    broker.add("ctx0", [context("before"), *long, *small, context("after")])
+    decided(client, 102)
+    wait_for(lambda: len(broker.events("act0")) == 102, "the actions")
+    assert [json.loads(a)["id"] for a in broker.events("act0")] == ["before", *(f"s{i}" for i in range(100)), "after"]
+    wait_for(lambda: len(broker.events("dead0")) == 2, "the letters")
+    letters = [json.loads(e) for e in broker.events("dead0")]
+    assert [(e["code"], e["length"]) for e in letters] == [("too_large", len(e)) for e in long]
+    assert all("expected a batch of it alone to be at most 16384 (the daemon's message_limit)" in e["reason"] for e in letters)
+    assert "event=stream_interrupted" not in carried.log()
+    assert client.ok("status", "m")["message_limit"] == 16384
 
 
 def metric(port, name, **labels):

@@ -207,8 +207,8 @@ def test_status_shows_what_is_documented(daemon):
     client = daemon(model("a") + model("v", learner="value", features=0)).client()
     whole = client.status()
     assert whole.keys() == {
-        "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
-        "past", "forget", "log_dropped", "queues",
+        "version", "pid", "uptime", "state_dir", "message_limit", "models", "parked", "requests", "streams", "journal",
+        "checkpoint", "past", "forget", "log_dropped", "queues",
     }  # fmt: skip
     assert whole["requests"].keys() == {"received", "errors", "busy", "limited", "replies_dropped", "turns", "answer_turns"}
     assert whole["streams"].keys() == {"received", "dropped", "forbidden", "subscriptions_refused", "unroutable",
