@@ -117,6 +117,8 @@ static bool print_time(const cop_json *value, FILE *out)
 	return true;
 }
 
+static void print_elements(const cop_json *array, unsigned indent, const char *const *times, FILE *out);
+
 /* times: keys whose numbers are times, NULL-terminated. */
 static void print_table(const cop_json *reply, unsigned indent, const char *const *times, FILE *out)
 {
@@ -137,8 +139,26 @@ static void print_table(const cop_json *reply, unsigned indent, const char *cons
 			continue;
 		}
 		(void)fputc('\n', out);
-		for (size_t i = 0; !is_scalar(value) && !all_scalars(value) && i < cop_json_size(value); i++)
-			print_table(cop_json_element(value, i), indent + 2, times, out);
+		if (!is_scalar(value) && !all_scalars(value))
+			print_elements(value, indent + 2, times, out);
+	}
+}
+
+/* Of an array, each below the one before: maps as tables, all else in a row. */
+static void print_elements(const cop_json *array, unsigned indent, const char *const *times, FILE *out)
+{
+	for (size_t i = 0; i < cop_json_size(array); i++) {
+		const cop_json *element = cop_json_element(array, i);
+		if (cop_json_type_of(element) == COP_JSON_OBJECT) {
+			print_table(element, indent, times, out);
+			continue;
+		}
+		(void)fprintf(out, "%*s", (int)indent, "");
+		if (is_scalar(element))
+			print_scalar(element, out);
+		else
+			print_row(element, out);
+		(void)fputc('\n', out);
 	}
 }
 

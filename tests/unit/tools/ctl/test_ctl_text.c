@@ -59,13 +59,26 @@ static void test_table_has_maps_of_maps_below_their_key(void **state)
 	        "   y               z 2\n"
 	        "   x               3\n"
 	        " n               \n"
+	        "   1\n"
+	        "   2\n"
 	        " e               4\n");
 }
 
-static void test_table_of_a_mixed_list_has_its_maps(void **state)
+static void test_table_has_a_row_for_each_array_of_an_array(void **state)
 {
 	(void)state;
-	expect(table, "{\"p\":[{\"q\":1},2]}", " p               \n   q               1\n");
+	expect(table,
+	        "{\"positions\":[[\"rewards\",0,1795944873712],[\"visits\",3,1795944872687,2]],\"version\":\"1\"}",
+	        " positions       \n"
+	        "   rewards, 0, 1795944873712\n"
+	        "   visits, 3, 1795944872687, 2\n"
+	        " version         1\n");
+}
+
+static void test_table_of_a_mixed_list_has_all_of_it(void **state)
+{
+	(void)state;
+	expect(table, "{\"p\":[{\"q\":1},2]}", " p               \n   q               1\n   2\n");
 }
 
 static void test_status_has_the_daemon_and_then_each_model(void **state)
@@ -136,7 +149,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_has_a_line_for_each_member),
 		cmocka_unit_test(test_table_has_maps_of_maps_below_their_key),
-		cmocka_unit_test(test_table_of_a_mixed_list_has_its_maps),
+		cmocka_unit_test(test_table_has_a_row_for_each_array_of_an_array),
+		cmocka_unit_test(test_table_of_a_mixed_list_has_all_of_it),
 		cmocka_unit_test(test_status_has_the_daemon_and_then_each_model),
 		cmocka_unit_test(test_explain_has_action_experts_and_paths),
 		cmocka_unit_test(test_explain_without_a_decision_is_of_now),
