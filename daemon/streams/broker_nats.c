@@ -28,7 +28,8 @@ typedef struct nats_log {
 	char consumer[COP_BROKER_TEXT]; /* of this session; the server names it */
 	const char *subject;            /* within the topic; NULL: all of the stream */
 	uint64_t delivered;             /* the consumer's number of the last message */
-	_Atomic bool failed;            /* an action was not stored */
+	char why[COP_BROKER_TEXT + 64]; /* of what was not stored, the first: its subject and the reason */
+	_Atomic bool failed;            /* something was not stored; then `why` changes no more */
 } nats_log;
 
 static cop_err complain(const nats_log *log, const char *what, natsStatus status, cop_diag *diag)
@@ -56,7 +57,12 @@ static void note_failure(jsCtx *js, jsPubAckErr *error, void *closure)
 {
 	nats_log *log = closure;
 	(void)js;
-	(void)error;
+	if (atomic_load(&log->failed))
+		return;
+	(void)snprintf(log->why, sizeof log->why, "%s: %s",
+	        error->Msg == NULL ? "an action" : natsMsg_GetSubject(error->Msg),
+	        error->Err == NATS_NO_RESPONDERS ? "no stream keeps this subject; expected one that does"
+	                                         : natsStatus_GetText(error->Err));
 	atomic_store(&log->failed, true);
 }
 
@@ -246,8 +252,10 @@ static cop_err send_actions(
 	options.MaxWait = PATIENCE_MS;
 	if (status == NATS_OK && actions->count > 0)
 		status = js_PublishAsyncComplete(log->js, &options);
-	if (status == NATS_OK && atomic_load(&log->failed))
-		status = NATS_ERR;
+	if (atomic_load(&log->failed)) {
+		cop_diag_of(diag, log->set->servers, "nats: %s", log->why);
+		return COP_EIO;
+	}
 	if (status == NATS_OK)
 		status = leave_hint(log, upto == NULL ? 0 : upto->offset);
 	return status == NATS_OK ? COP_OK : complain(log, "sending", status, diag);
