@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -111,6 +112,29 @@ static void judge_engine(judging *j, cfg_t *cfg, cop_bridge_stream *out)
 	complain(j, "engine: '%s' given, expected one that was built in: %s", engine, known);
 }
 
+/* hiredis would take a scheme for a part of the host, and any number for a port. */
+static void judge_servers(judging *j, const cop_bridge_stream *out)
+{
+	if (out->class == NULL || strcmp(out->class->name, "redis") != 0 || out->servers[0] == '/')
+		return;
+	const char *colon = strrchr(out->servers, ':');
+	char *end = NULL;
+	const unsigned long port = colon == NULL ? 1 : strtoul(colon + 1, &end, 10);
+	if (strpbrk(out->servers, "/, ") != NULL || port < 1 || port > UINT16_MAX || (end != NULL && *end != '\0'))
+		complain(j, "servers: '%.80s' given, expected HOST:PORT or the path of a socket", out->servers);
+}
+
+/* Its events would be learned twice, as those of two sources. */
+static void judge_others(judging *j, const cop_bridge_stream *streams, const cop_bridge_stream *is)
+{
+	for (const cop_bridge_stream *other = streams; other != is; other++)
+		if (other->class == is->class && other->feedback == is->feedback &&
+		        strcmp(other->servers, is->servers) == 0 && strcmp(other->topic, is->topic) == 0 &&
+		        strcmp(other->model, is->model) == 0 && is->topic[0] != '\0')
+			complain(j, "topic: stream \"%.80s\" carries it to the same model; expected it in one of them",
+			        other->name);
+}
+
 /* The group coppice-NAME holds the hints, which a group with members would refuse. */
 static void judge_group(judging *j, cfg_t *cfg, cop_bridge_stream *out)
 {
@@ -145,6 +169,7 @@ static void judge_stream(judging *j, cfg_t *cfg, cop_bridge_stream *out)
 		complain(j, "the name: expected 1 to %d bytes", COP_WIRE_POSITION_SOURCE);
 	judge_engine(j, cfg, out);
 	out->servers = needed(j, cfg, "servers");
+	judge_servers(j, out);
 	out->topic = needed(j, cfg, "topic");
 	out->model = needed(j, cfg, "model");
 	out->user = cfg_getstr(cfg, "user");
@@ -209,6 +234,8 @@ static void judge_file(judging *j, cfg_t *cfg, cop_bridge_config *out)
 		complain(j, "key and server_key go together; expected both or neither");
 	if (strncmp(out->daemon, "tcp://", 6) != 0 && strncmp(out->daemon, "ipc://", 6) != 0)
 		complain(j, "daemon: '%s' given, expected tcp://HOST:PORT or ipc://PATH", out->daemon);
+	if (out->metrics[0] != '\0' && strchr(out->metrics, ':') == NULL)
+		complain(j, "metrics: '%s' given, expected ADDRESS:PORT", out->metrics);
 	if (out->count == 0)
 		complain(j, "expected at least one section stream");
 }
@@ -226,6 +253,7 @@ static cop_err judge(judging *j, cfg_t *cfg, cop_bridge_config *out)
 		(void)snprintf(section, sizeof section, "stream \"%.80s\": ", cfg_title(stream));
 		j->section = section;
 		judge_stream(j, stream, &out->streams[i]);
+		judge_others(j, out->streams, &out->streams[i]);
 		if (judge_options(j, stream, &out->streams[i]) != COP_OK)
 			return COP_ENOMEM;
 		out->readers += out->streams[i].partitions;

@@ -344,9 +344,31 @@ def test_check_says_what_is_wrong(tmp_path):
                  "kind: 'both' given, expected contexts or feedback", "partitions: 0 given, expected 1 to 1024",
                  "model: expected a text"):
         assert text in done.stderr
+    for servers in ("redis://127.0.0.1:6379", "127.0.0.1:", "127.0.0.1:99999", "127.0.0.1:6379,127.0.0.1:6380"):
+        if "redis" not in engines():
+            break
+        part = f'engine = "redis"\n\tservers = "{servers}"\n\ttopic = "t"\n\tmodel = "m"\n'
+        path.write_text(f'metrics = "5598"\nstream "s" {{\n\t{part}}}\nstream "again" {{\n\t{part}}}\n')
+        done = subprocess.run([bridge_program(), "--config", path, "--check"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "metrics: '5598' given, expected ADDRESS:PORT" in done.stderr
+        assert f"servers: '{servers}' given, expected HOST:PORT or the path of a socket" in done.stderr
+        assert 'stream "again": topic: stream "s" carries it to the same model; expected it in one of them' in done.stderr
     path.write_text("epsillon = 3\n")
     done = subprocess.run([bridge_program(), "--config", path, "--check"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and f"{path}:1: no such option 'epsillon'" in done.stderr
+
+
+@pytest.mark.parametrize("broker", ["nats"], indirect=True)
+def test_actions_that_no_stream_keeps_are_named_and_sent_once_one_does(daemon, broker, bridge):
+    one = daemon(model())
+    client = one.client()
+    carried = bridge(one, broker, contexts={"actions": "later%p"})
+    broker.add("ctx0", [context(f"u{i}") for i in range(3)])
+    wait_for(lambda: "later0: no stream keeps this subject; expected one that does" in carried.log(), "the line")
+    broker.create(["later0"])
+    wait_for(lambda: len(broker.events("later0")) == 3, "the actions")
+    assert [json.loads(a)["id"] for a in broker.events("later0")] == ["u0", "u1", "u2"]
+    assert client.model()["decisions"] == 3
 
 
 @pytest.mark.parametrize("broker", ["kafka"], indirect=True)
