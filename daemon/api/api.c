@@ -300,6 +300,12 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	return slot->request.status == 0 ? MHD_YES : respond(api, slot);
 }
 
+static size_t decode(void *context, struct MHD_Connection *connection, char *text)
+{
+	(void)context, (void)connection;
+	return cop_api_route_decode(text);
+}
+
 static void completed(
         void *context, struct MHD_Connection *connection, void **of_request, enum MHD_RequestTerminationCode why)
 {
@@ -481,9 +487,9 @@ static cop_err start_listener(api_listener *listener, cop_api *api, const char *
 	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0u);
 	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, listener, MHD_OPTION_ARRAY,
 	        tls ? secure : &secure[2], MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 2 * CONNECTIONS,
-	        MHD_OPTION_NOTIFY_CONNECTION, notice, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, listener,
-	        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-	        (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+	        MHD_OPTION_UNESCAPE_CALLBACK, decode, NULL, MHD_OPTION_NOTIFY_CONNECTION, notice, listener,
+	        MHD_OPTION_NOTIFY_COMPLETED, completed, listener, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE,
+	        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	const union MHD_DaemonInfo *info =
 	        listener->daemon == NULL ? NULL : MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (info == NULL) {

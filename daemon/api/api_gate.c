@@ -91,10 +91,10 @@ static bool is_json(const char *type)
 }
 
 /* What its first line and headers refuse, whoever sent it. */
-static void check_headers(cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
+static void check_headers(cop_api_request *r, struct MHD_Connection *connection, const char *target, const char *method)
 {
 	static const char personal[] = COP_API_ROUTE_PERSONAL;
-	const char *allowed;
+	const char *allowed, *path = cop_api_route_path(target);
 	char name[COP_CONFIG_NAME_MAX + 1];
 	bool whole;
 	r->personal = strncmp(path, personal, sizeof personal - 1) == 0;
@@ -103,12 +103,12 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 		cop_api_request_refuse(r, 404, "unknown_path", "no such path; expected %s",
 		        r->personal ? COP_API_ROUTE_PERSONAL
 		                "v1.0/rank, v1.0/events/ID/reward or v1.0/events/ID/activate"
-		                    : "/v1/models, /v1/models/NAME, /v1/models/NAME/VERB or /v1/version");
+		                    : "/v1/models, /v1/models/NAME, /v1/models/NAME/VERB, /v1/status or /v1/version");
 		return;
 	}
 	if (!whole || !is_text(name)) {
-		cop_api_request_refuse(
-		        r, 400, "bad_request", "id in the path: expected 1 to %d bytes of UTF-8", COP_CONFIG_NAME_MAX);
+		cop_api_request_refuse(r, 400, "bad_request", "%s in the path: expected 1 to %d bytes of UTF-8",
+		        r->personal ? "id" : "name", COP_CONFIG_NAME_MAX);
 		return;
 	}
 	memcpy(cop_api_route_is_personalizer(r->route) ? r->event : r->model, name, sizeof name);
@@ -123,20 +123,29 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 	const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
 	const char *coding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
 	if (!is_json(type))
-		cop_api_request_refuse(r, 415, "bad_type", "expected the header Content-Type: application/json");
+		cop_api_request_refuse(
+		        r, 415, "bad_type", "expected the header Content-Type: application/json, in UTF-8");
 	else if (coding != NULL && strcasecmp(coding, "identity") != 0)
 		cop_api_request_refuse(r, 415, "bad_type", "expected a body without Content-Encoding");
 }
 
-/* Of the usual header, or of the personalizer's; NULL: there is none. */
-static const char *token_of(struct MHD_Connection *connection)
+/* Of the usual header, or of the personalizer's, without the spaces around it; NULL: there is none. */
+static const char *token_of(struct MHD_Connection *connection, size_t *length)
 {
 	static const char scheme[] = "Bearer ";
 	const size_t skip = sizeof scheme - 1;
 	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
 	if (text != NULL)
-		return strncasecmp(text, scheme, skip) == 0 ? text + skip : NULL;
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Ocp-Apim-Subscription-Key");
+		text = strncasecmp(text, scheme, skip) == 0 ? text + skip : NULL;
+	else
+		text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Ocp-Apim-Subscription-Key");
+	if (text == NULL)
+		return NULL;
+	text += strspn(text, " \t");
+	*length = strlen(text);
+	while (*length > 0 && strchr(" \t", text[*length - 1]) != NULL)
+		(*length)--;
+	return text;
 }
 
 /* A token of one model names the personalizer's. */
@@ -156,9 +165,10 @@ static void take_owner(cop_api_request *r, const cop_access_entry *entry)
 static const cop_access_entry *find_entry(
         const cop_api_gate *gate, const cop_api_request *r, struct MHD_Connection *connection)
 {
-	const char *token = token_of(connection);
+	size_t length;
+	const char *token = token_of(connection, &length);
 	if (token != NULL)
-		return cop_access_find(gate->access, token, strlen(token));
+		return cop_access_find(gate->access, token, length);
 	if (r->route == NULL || r->route->post)
 		return NULL;
 	const char *cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, COP_API_SESSION_COOKIE);

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 static const cop_api_route routes[] = {
 	{ "/v1/models/*/decide", "decide", true, COP_API_ALL, COP_ACCESS_DECIDE },
@@ -30,6 +31,34 @@ static const cop_api_route routes[] = {
 	{ COP_API_ROUTE_PERSONAL "*/multislot/", "", true, COP_API_SLOTS, COP_ACCESS_DECIDE }, /* and all below it */
 };
 #define ROUTES (sizeof routes / sizeof *routes)
+
+static int digit_of(char c)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *at = c == '\0' ? NULL : strchr(digits, c | 0x20);
+	return at == NULL ? -1 : (int)(at - digits);
+}
+
+size_t cop_api_route_decode(char *text)
+{
+	char *out = text;
+	for (const char *in = text; *in != '\0'; in++) {
+		const int high = *in == '%' ? digit_of(in[1]) : -1, low = high < 0 ? -1 : digit_of(in[2]);
+		*out++ = low < 0 ? *in : high + low == 0 ? (char)0xff : (char)(16 * high + low);
+		in += low < 0 ? 0 : 2;
+	}
+	*out = '\0';
+	return (size_t)(out - text);
+}
+
+const char *cop_api_route_path(const char *target)
+{
+	const size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
+	                      : strncasecmp(target, "https://", 8) == 0 ? 8
+	                                                                : 0;
+	const char *path = strchr(target + scheme, '/');
+	return scheme == 0 ? target : path == NULL ? "/" : path;
+}
 
 /* Whether path is the row's; the part that "*" stands for is *name, of *length bytes. An event's id may hold slashes.
  */

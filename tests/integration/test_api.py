@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 X = [0.25, 1.0, 3.5]
 
 
+TYPED = {"Content-Type": "application/json"}
+
+
 class Api:
     def __init__(self, port=None, host="127.0.0.1", **options):
         self.port = port or free_port()
@@ -162,6 +165,19 @@ def test_api_what_is_wrong_has_its_status_and_code(daemon, api):
         assert "application/json" in api.problem(415, "bad_type", "POST", decide, "{}", wrong)
     assert "Content-Encoding" in api.problem(415, "bad_type", "POST", decide, "{}", {**typed, "Content-Encoding": "gzip"})
     assert api.ask("POST", decide, '{"id": 1, "x": [1, 2, 3]}', {"content-type": "Application/JSON; charset=utf-8"})[0] == 200
+
+
+def test_api_paths_are_read_to_their_ends(daemon, api):
+    """%00 ends no name, and a path may stand behind an address."""
+    daemon(api.section + model())
+    body = json.dumps({"id": "u", "x": X})
+    assert api.ask("GET", "/v1/models/%6D")[0] == 200
+    assert "name in the path" in api.problem(400, "bad_request", "GET", "/v1/models/m%00")
+    assert "name in the path" in api.problem(400, "bad_request", "POST", "/v1/models/m%00x/decide", body)
+    api.problem(404, "unknown_path", "POST", "/v1/models/m/decide%00", body)
+    assert api.ask("POST", f"http://127.0.0.1:{api.port}/v1/models/m/decide", body, TYPED)[0] == 200
+    assert api.ok("/v1/models/m/decision?id=u")["found"]
+    assert "no decision of this id" in api.problem(404, "unknown_decision", "GET", "/v1/models/m/decision?id=u%00v")
 
 
 def test_api_long_bodies_are_refused_and_the_connection_of_short_ones_goes_on(daemon, api):
@@ -394,6 +410,8 @@ def test_api_tokens_allow_what_they_are_for(daemon, tokens):
     assert api.ask("GET", "/v1/models", headers=bearer(READER))[0] == 200
     assert api.problem(403, "forbidden", "GET", "/v1/models", headers=bearer(SHOP))
     assert api.ask("GET", "/v1/version", headers=bearer(SHOP))[0] == 200
+    for spaced in ({"Authorization": f"Bearer   {SHOP} \t"}, {"Ocp-Apim-Subscription-Key": f"{SHOP} "}):
+        assert api.ask("GET", "/v1/version", headers=spaced)[0] == 200
     assert api.ask("POST", "/v1/models/m/explain", json.dumps({"x": X}), bearer(READER))[0] == 200
     assert one.client().model()["decisions"] == 1 and one.client().model("n")["decisions"] == 0
     counts = one.client().status()["api"]

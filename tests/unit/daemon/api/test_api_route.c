@@ -85,6 +85,33 @@ static void test_route_takes_its_methods_alone(void **state)
 	}
 }
 
+static void test_route_decode_keeps_what_is_no_escape_and_ends_no_text(void **state)
+{
+	(void)state;
+	static const char *const texts[][2] = { { "", "" }, { "a%2Fb%2fc", "a/b/c" }, { "%D0%bc", "\xd0\xbc" },
+		{ "%", "%" }, { "%4", "%4" }, { "%zz%4z", "%zz%4z" }, { "%2500", "%00" },
+		{ "a%00b", "a\xff"
+		           "b" },
+		{ "%41%", "A%" }, { "+", "+" } };
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char text[32];
+		(void)snprintf(text, sizeof text, "%s", texts[i][0]);
+		assert_int_equal(cop_api_route_decode(text), strlen(texts[i][1]));
+		assert_string_equal(text, texts[i][1]);
+	}
+}
+
+static void test_route_path_is_found_in_a_whole_address(void **state)
+{
+	(void)state;
+	assert_string_equal(cop_api_route_path("/v1/version"), "/v1/version");
+	assert_string_equal(cop_api_route_path("http://a:1/v1/version"), "/v1/version");
+	assert_string_equal(cop_api_route_path("HTTPS://a/"), "/");
+	assert_string_equal(cop_api_route_path("http://a"), "/");
+	assert_string_equal(cop_api_route_path("*"), "*");
+	assert_string_equal(cop_api_route_path("ftp://a/v1/version"), "ftp://a/v1/version");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +120,8 @@ int main(void)
 		cmocka_unit_test(test_route_model_names_have_a_bound),
 		cmocka_unit_test(test_route_event_ids_may_hold_slashes),
 		cmocka_unit_test(test_route_takes_its_methods_alone),
+		cmocka_unit_test(test_route_decode_keeps_what_is_no_escape_and_ends_no_text),
+		cmocka_unit_test(test_route_path_is_found_in_a_whole_address),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
