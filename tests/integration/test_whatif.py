@@ -151,6 +151,7 @@ def test_wrong_questions_are_named(explored, tmp_path):
     assert "no model 'none'" in whatif(one, "--model", "none", fails=1)
     assert "no decision of model" in whatif(one, "--model", "other", fails=1)
     assert "no decision of model" in whatif(one, "--model", "m", "--to", "1", fails=1)
+    assert "--to: expected a time after --from" in whatif(one, "--model", "m", "--from", "2", "--to", "1", fails=2)
     assert "holdout: no such option" in whatif(one, "--model", "m", "holdout=0.5", fails=2)
     assert "given twice" in whatif(one, "--model", "m", "epsilon=0.1", "epsilon=0.2", fails=2)
     assert "goes with --without" in whatif(one, "--model", "m", "--names", "nowhere", fails=1)

@@ -201,8 +201,9 @@ int cop_command_whatif(int argc, char **argv)
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;
-	if (optind == argc)
-		return cop_command_misused(NAME, "expected STATE (coppice whatif --help)");
+	if (optind == argc || w.to < w.from)
+		return cop_command_misused(NAME, optind == argc ? "expected STATE (coppice whatif --help)"
+		                                                : "--to: expected a time after --from");
 	w.state = argv[optind++];
 	cop_bytes_init(&w.saved);
 	cop_err err = open_state(&w, &diag);
