@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "daemon/config/config_hint.h"
 
 static const char *const deeds[COP_MODEL_DEEDS] = { "add", "set", "unset", "reset", "remove" };
 
@@ -171,6 +172,15 @@ cop_err cop_change_order_check(const cop_change_order *o, const cop_config *conf
 	return COP_OK;
 }
 
+static cop_err refuse_option(const char *option, cop_wire_fault *fault)
+{
+	char text[256];
+	const int length = snprintf(text, sizeof text, "no such option '%.64s'", option);
+	cop_config_hint(text, sizeof text);
+	return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "options: %.64s: no such option of a model%s", option,
+	        text[length] == '\0' ? ", expected one of coppice.conf(5)" : &text[length]);
+}
+
 /* The order's options over those of the change; file: the file's model, or NULL. */
 static cop_err put_options(
         const cop_change_order *o, const cop_config_model *file, cop_live_model *change, cop_wire_fault *fault)
@@ -191,9 +201,7 @@ static cop_err put_options(
 			continue;
 		cop_bytes_init(&was);
 		if (!cop_config_live_print(value->option, file, &was))
-			err = cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-			        "options: %.64s: no such option of a model; expected one of coppice.conf(5)",
-			        value->option);
+			err = refuse_option(value->option, fault);
 		else if (was.err != COP_OK ||
 		         !cop_live_values_add(&change->were, value->option, (const char *)was.data))
 			err = cop_change_order_refuse_memory(fault);
