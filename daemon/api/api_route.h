@@ -40,7 +40,7 @@ typedef struct cop_api_route {
 	unsigned right; /* COP_ACCESS_..., 0: every token's */
 } cop_api_route;
 
-/* Decodes %XX in place and returns the length. %00 becomes a byte that UTF-8 does not have, so that no text ends there. */
+/* Decodes %XX in place and returns the length. %00 becomes a byte that UTF-8 does not have: no text ends there. */
 size_t cop_api_route_decode(char *text);
 /* The path within a request's target, which may be a whole address (http://HOST:PORT/path), as proxies send it. */
 const char *cop_api_route_path(const char *target);

@@ -796,7 +796,7 @@ def test_reload_adds_and_removes_models_of_the_file(daemon):
     ("m", {"do": "set", "options": {"colour": 2}}, "colour: no such option"),
     ("m", {"do": "set", "options": {"refit.colour": 2}}, "refit.colour: no such option"),
     ("m", {"do": "set", "options": {"epsilonn": 0.1}}, "epsilonn: no such option of a model, expected epsilon"),
-    ("m", {"do": "set", "options": {"margin": 0.1}}, "margin: no such option of a model, expected it in a section refit"),
+    ("m", {"do": "set", "options": {"margin": 0.1}}, "margin: no such option of a model, expected it in a section"),
     ("x", {"do": "add", "options": {**SHAPE, "colour": 2}}, "colour: no such option of a model"),
     ("x", {"do": "add", "options": {**SHAPE, "refit.colour": 2}}, "refit.colour: no such option of a model"),
     ("m", {"do": "set", "options": {"epsilon": [0.1, 0.2]}}, "epsilon: got 2 values; expected one"),
