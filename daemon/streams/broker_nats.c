@@ -1,7 +1,9 @@
 /* NATS JetStream. A topic is STREAM or STREAM/SUBJECT; a message's sequence in the stream is its offset. Each session
  * has a consumer of its own, without acknowledgements, that begins behind the position; its numbers are checked to have
  * no hole. There are no reconnects inside a session, so nothing waits in the library that the bridge does not know of.
- * The hint is the key NAME.PARTITION of the bucket coppice-streams, put when the actions are stored. */
+ * The hint is the key NAME.PARTITION of the bucket coppice-streams, put when the actions are stored: the sequence, and
+ * when the stream was created, for a stream of the same name that was created since has other events under its numbers.
+ */
 #include <ctype.h>
 #include <inttypes.h>
 #include <nats/nats.h>
@@ -27,6 +29,7 @@ typedef struct nats_log {
 	char stream[COP_BROKER_TEXT];
 	char consumer[COP_BROKER_TEXT]; /* of this session; the server names it */
 	const char *subject;            /* within the topic; NULL: all of the stream */
+	int64_t created, hinted;        /* ns: the stream, now and by the hint; 0: not known */
 	uint64_t delivered;             /* the consumer's number of the last message */
 	char why[COP_BROKER_TEXT + 64]; /* of what was not stored, the first: its subject and the reason */
 	_Atomic bool failed;            /* something was not stored; then `why` changes no more */
@@ -158,6 +161,22 @@ static cop_err subscribe(nats_log *log, uint64_t from, cop_diag *diag)
 	return status == NATS_OK ? COP_OK : complain(log, "subscribing", status, diag);
 }
 
+/* Whether the stream is the one that was read up to there. */
+static cop_err recognise(const nats_log *log, uint64_t last, uint64_t offset, cop_diag *diag)
+{
+	static const char expected[] = "expected the stream that was read, or another name of the section";
+	if (log->hinted != 0 && log->hinted != log->created)
+		cop_diag_of(diag, log->set->topic, "the stream was created anew behind the position %" PRIu64 "; %s",
+		        offset, expected);
+	else if (last < offset)
+		cop_diag_of(diag, log->set->topic,
+		        "the stream ends at %" PRIu64 ", before the position %" PRIu64 " that the daemon knows; %s",
+		        last, offset, expected);
+	else
+		return COP_OK;
+	return COP_EINVAL;
+}
+
 static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at, bool *gap, cop_diag *diag)
 {
 	nats_log *log = broker;
@@ -167,16 +186,13 @@ static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at,
 	if (status != NATS_OK)
 		return complain(log, log->stream, status, diag);
 	const uint64_t first = info->State.FirstSeq, last = info->State.LastSeq;
+	log->created = info->Created;
 	jsStreamInfo_Destroy(info);
 	if (start != COP_BROKER_BEHIND)
 		at->offset = start == COP_BROKER_NEWEST ? last : first > 0 ? first - 1 : 0;
-	if (last < at->offset) {
-		cop_diag_of(diag, log->set->topic,
-		        "the stream ends at %" PRIu64 ", before the position %" PRIu64
-		        " that the daemon knows; expected the stream that was read, or another name of the section",
-		        last, at->offset);
-		return COP_EINVAL;
-	}
+	cop_err err = recognise(log, last, at->offset, diag);
+	if (err != COP_OK)
+		return err;
 	*gap = start == COP_BROKER_BEHIND && first > at->offset + 1;
 	return subscribe(log, at->offset + 1, diag);
 }
@@ -230,8 +246,8 @@ static bool lag(void *broker, uint64_t *out)
 
 static natsStatus leave_hint(nats_log *log, uint64_t offset)
 {
-	char text[32];
-	(void)snprintf(text, sizeof text, "%" PRIu64, offset);
+	char text[64];
+	(void)snprintf(text, sizeof text, "%" PRIu64 " %" PRId64, offset, log->created);
 	return kvStore_PutString(NULL, log->hints, log->hint, text);
 }
 
@@ -269,7 +285,9 @@ static cop_broker_start hinted(void *broker, cop_wire_position *out)
 	if (log->hints == NULL || kvStore_Get(&entry, log->hints, log->hint) != NATS_OK)
 		return COP_BROKER_NEWEST;
 	const char *text = kvEntry_ValueString(entry);
-	out->offset = text == NULL ? 0 : strtoull(text, NULL, 10);
+	char *end = NULL;
+	out->offset = text == NULL ? 0 : strtoull(text, &end, 10);
+	log->hinted = text == NULL ? 0 : strtoll(end, NULL, 10);
 	kvEntry_Destroy(entry);
 	return out->offset == 0 ? COP_BROKER_OLDEST : COP_BROKER_BEHIND;
 }

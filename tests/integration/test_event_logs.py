@@ -360,6 +360,31 @@ def test_check_says_what_is_wrong(tmp_path):
 
 
 @pytest.mark.parametrize("broker", ["nats"], indirect=True)
+def test_stream_that_was_created_anew_is_not_taken_for_the_former_one(daemon, broker, bridge):
+    """Nor when it has grown beyond the position that the daemon knows: what is before would never be read."""
+    one = daemon(model())
+    client = one.client()
+    carried = bridge(one, broker)
+    broker.add("ctx0", [context(f"u{i}") for i in range(5)])
+    wait_for(lambda: len(broker.events("act0")) == 5, "the actions")
+    assert carried.stop() == 0
+    carried.start()  # the same stream goes on
+    broker.add("ctx0", [context("u5")])
+    wait_for(lambda: len(broker.events("act0")) == 6, "the action")
+    assert carried.stop() == 0
+    assert broker.ask("$JS.API.STREAM.DELETE.ctx0", b"")["success"]
+    broker.create(["ctx0"])
+    broker.add("ctx0", [context(f"w{i}") for i in range(20)])
+    carried.start()
+    wait_for(lambda: "ctx0: the stream was created anew behind the position 6; expected" in carried.log(), "the line")
+    assert carried.stop() == 0 and client.model()["decisions"] == 6
+    text = carried.config.read_text()
+    carried.config.write_text(text.replace('stream "visits"', 'stream "visits since"'))
+    carried.start()
+    decided(client, 26)
+
+
+@pytest.mark.parametrize("broker", ["nats"], indirect=True)
 def test_actions_that_no_stream_keeps_are_named_and_sent_once_one_does(daemon, broker, bridge):
     one = daemon(model())
     client = one.client()
