@@ -61,15 +61,26 @@ static void note_stage(session *s, cop_bridge_stage stage, uint64_t since_ns, si
 	atomic_fetch_add(&counts->events, events);
 }
 
+/* Events behind the offset were removed before they were read. */
+static void note_gap(session *s, uint64_t offset)
+{
+	const cop_bridge_reader_settings *set = &s->reader->set;
+	atomic_fetch_add(&s->reader->counts.gaps, 1);
+	cop_log_line(set->log, COP_LOG_EVENT(stream_gap), "stream=\"%s\" partition=%" PRIu32 " offset=%" PRIu64,
+	        set->broker.name, set->broker.partition, offset);
+}
+
 /* At most once in LAG_US, for it asks the log. left: events that were taken and wait here. */
 static void note_lag(session *s, size_t left)
 {
-	uint64_t behind = 0, now = cop_clock_monotonic_us();
+	uint64_t behind = 0, lost = 0, now = cop_clock_monotonic_us();
 	cop_bridge_reader_counts *counts = &s->reader->counts;
 	if (now < s->looked_us + LAG_US)
 		return;
 	s->looked_us = now;
-	bool known = s->reader->set.class->lag(s->broker, &behind);
+	bool known = s->reader->set.class->lag(s->broker, &behind, &lost);
+	if (lost > 0)
+		note_gap(s, atomic_load(&counts->offset));
 	atomic_store(&counts->lag, behind + left);
 	atomic_store(&counts->lag_known, known);
 }
@@ -322,11 +333,8 @@ static void tell(session *s, bool known, bool gap, const cop_wire_position *at)
 	cop_log_line(set->log, COP_LOG_EVENT(stream_reading),
 	        "stream=\"%s\" partition=%" PRIu32 " topic=\"%s\" known=%d offset=%" PRIu64 " minor=%" PRIu64,
 	        set->broker.name, set->broker.partition, set->broker.topic, known, at->offset, at->minor);
-	if (!gap)
-		return;
-	atomic_fetch_add(&s->reader->counts.gaps, 1);
-	cop_log_line(set->log, COP_LOG_EVENT(stream_gap), "stream=\"%s\" partition=%" PRIu32 " offset=%" PRIu64,
-	        set->broker.name, set->broker.partition, at->offset);
+	if (gap)
+		note_gap(s, at->offset);
 }
 
 /* A first session leaves a hint before its first batch, so that actions are sent whenever it ends. */

@@ -85,8 +85,9 @@ typedef struct cop_broker_class {
 	cop_err (*seek)(void *broker, cop_broker_start start, cop_wire_position *at, bool *gap, cop_diag *diag);
 	/* Appends up to `most` events that are there, in order; waits for the first at most `seconds`. */
 	cop_err (*take)(void *broker, size_t most, double seconds, cop_broker_batch *out, cop_diag *diag);
-	/* How many events the log has behind the last that was taken, near enough; false: not known. */
-	bool (*lag)(void *broker, uint64_t *out);
+	/* How many events the log has behind the last that was taken, near enough; false: not known. *lost: events that
+	 * it removed before they were taken, as far as seen and not told before. */
+	bool (*lag)(void *broker, uint64_t *out, uint64_t *lost);
 	/* Sends the actions, in order, and then leaves the hint that all up to `upto` were (NULL: up to none). */
 	cop_err (*send)(void *broker, const cop_broker_batch *actions, const cop_wire_position *upto, cop_diag *diag);
 	/* The hint that was left: COP_BROKER_BEHIND what *out is, or at the OLDEST event, since nothing was sent yet.

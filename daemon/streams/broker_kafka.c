@@ -195,11 +195,12 @@ static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch 
 	return err;
 }
 
-/* As of the last answer to a fetch. */
-static bool lag(void *broker, uint64_t *out)
+/* As of the last answer to a fetch. What was removed is an error of reading (auto.offset.reset). */
+static bool lag(void *broker, uint64_t *out, uint64_t *lost)
 {
 	const kafka_log *log = broker;
 	int64_t low = 0, high = 0;
+	*lost = 0;
 	if (rd_kafka_get_watermark_offsets(log->consumer, log->set->topic, (int32_t)log->set->partition, &low, &high) !=
 	                RD_KAFKA_RESP_ERR_NO_ERROR ||
 	        high < 0)

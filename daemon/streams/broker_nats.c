@@ -30,7 +30,9 @@ typedef struct nats_log {
 	char consumer[COP_BROKER_TEXT]; /* of this session; the server names it */
 	const char *subject;            /* within the topic; NULL: all of the stream */
 	int64_t created, hinted;        /* ns: the stream, now and by the hint; 0: not known */
-	uint64_t delivered;             /* the consumer's number of the last message */
+	uint64_t delivered;             /* the consumer's number of the last message, */
+	uint64_t reached;               /* and the stream's */
+	uint64_t lost;                  /* messages that were removed before they came, and were not told yet */
 	char why[COP_BROKER_TEXT + 64]; /* of what was not stored, the first: its subject and the reason */
 	_Atomic bool failed;            /* something was not stored; then `why` changes no more */
 } nats_log;
@@ -194,6 +196,7 @@ static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at,
 	if (err != COP_OK)
 		return err;
 	*gap = start == COP_BROKER_BEHIND && first > at->offset + 1;
+	log->reached = *gap ? first - 1 : at->offset;
 	return subscribe(log, at->offset + 1, diag);
 }
 
@@ -210,6 +213,9 @@ static cop_err add_message(nats_log *log, natsMsg *message, cop_broker_batch *ou
 		return COP_EIO;
 	}
 	log->delivered = sequence.Consumer;
+	if (log->subject == NULL) /* else others' messages are between */
+		log->lost += sequence.Stream - log->reached - 1;
+	log->reached = sequence.Stream;
 	int length = natsMsg_GetDataLength(message);
 	return cop_broker_batch_add(
 	        out, length == 0 ? "" : natsMsg_GetData(message), (size_t)length, sequence.Stream, 0);
@@ -233,10 +239,12 @@ static cop_err take(void *broker, size_t most, double seconds, cop_broker_batch 
 	return err;
 }
 
-static bool lag(void *broker, uint64_t *out)
+static bool lag(void *broker, uint64_t *out, uint64_t *lost)
 {
 	nats_log *log = broker;
 	jsConsumerInfo *info = NULL;
+	*lost = log->lost;
+	log->lost = 0;
 	if (js_GetConsumerInfo(&info, log->js, log->stream, log->consumer, NULL, NULL) != NATS_OK)
 		return false;
 	*out = info->NumPending;

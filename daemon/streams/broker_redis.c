@@ -21,7 +21,8 @@ typedef struct redis_log {
 	redisContext *context;
 	cop_broker_redis_wire wire;
 	uint64_t ms, seq; /* the last entry that was read */
-	int64_t passed;   /* entries up to there that were ever added, as far as known */
+	int64_t passed;   /* entries up to there that were ever added, */
+	bool exact;       /* as far as known, or as counted */
 	char hint[COP_BROKER_TEXT + 32];
 } redis_log;
 
@@ -182,15 +183,33 @@ static int64_t entries_behind(const redis_log *log, const stream_facts *is)
 	return (int64_t)((double)is->length * (double)(is->last[0] - log->ms) / (double)(is->last[0] - is->first[0]));
 }
 
-static bool lag(void *broker, uint64_t *out)
+/* Where no entry up to the last one that was read is there, or none behind it, entries up to there are a difference of
+ * what Redis counts. Of these the ones that were not read were removed before. */
+static void count_passed(redis_log *log, const stream_facts *is, uint64_t *lost)
+{
+	const cop_wire_position first = { .offset = is->first[0], .minor = is->first[1] };
+	const bool end = is->last[0] == log->ms && is->last[1] == log->seq;
+	const bool ahead = is->length == 0 || is_before(log->ms, log->seq, &first);
+	const int64_t passed = end ? is->added : is->added - is->length;
+	const bool counts = is->added > 0 || is->last[0] == 0; /* before Redis 7 it does not */
+	*lost = 0;
+	if (!counts || (!end && !ahead))
+		return;
+	if (log->exact && passed > log->passed)
+		*lost = (uint64_t)(passed - log->passed);
+	log->passed = passed;
+	log->exact = true;
+}
+
+static bool lag(void *broker, uint64_t *out, uint64_t *lost)
 {
 	redis_log *log = broker;
 	stream_facts is;
 	cop_diag diag;
+	*lost = 0;
 	if (look(log, &is, &diag) != COP_OK)
 		return false;
-	if (is.last[0] == log->ms && is.last[1] == log->seq)
-		log->passed = is.added;
+	count_passed(log, &is, lost);
 	*out = is.added > log->passed ? (uint64_t)(is.added - log->passed) : 0;
 	return is.added > 0;
 }
@@ -199,6 +218,7 @@ static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at,
 {
 	redis_log *log = broker;
 	stream_facts is;
+	uint64_t lost;
 	*gap = false;
 	cop_err err = look(log, &is, diag);
 	if (err != COP_OK)
@@ -210,6 +230,8 @@ static cop_err seek(void *broker, cop_broker_start start, cop_wire_position *at,
 	log->ms = at->offset;
 	log->seq = at->minor;
 	log->passed = is.added - entries_behind(log, &is);
+	log->exact = false;
+	count_passed(log, &is, &lost);
 	if (is_before(is.last[0], is.last[1], at)) {
 		cop_diag_of(diag, log->set->topic,
 		        "the stream ends at %" PRIu64 "-%" PRIu64 ", before the position %" PRIu64 "-%" PRIu64

@@ -359,6 +359,42 @@ def test_check_says_what_is_wrong(tmp_path):
     assert done.returncode == 1 and f"{path}:1: no such option 'epsillon'" in done.stderr
 
 
+@pytest.mark.parametrize("broker", ["redis", "nats"], indirect=True)
+def test_events_that_are_removed_before_they_are_read_are_a_gap(daemon, broker, bridge):
+    """While the bridge reads, behind a daemon that takes few events; what is removed behind it is none."""
+    one = daemon(model())
+    client = one.client()
+    port = free_port()
+    carried = bridge(one, broker, metrics=f"127.0.0.1:{port}", contexts={"batch": 10})
+
+    def keep(topic, count):
+        if broker.engine == "redis":
+            broker.call("XTRIM", topic, "MAXLEN", count)
+        else:
+            assert broker.ask(f"$JS.API.STREAM.PURGE.{topic}", json.dumps({"keep": count}).encode())["success"]
+
+    def all_read(topic, id):
+        wait_for(lambda: [json.loads(a)["id"] for a in broker.events(topic)][-1:] == [id], "the last action")
+        wait_for(lambda: metric(port, "coppice_streams_lag", stream="visits", partition=topic[-1]) == 0, "no lag")
+
+    broker.add("ctx1", [context(f"v{i}") for i in range(30)])
+    all_read("act1", "v29")
+    keep("ctx1", 0)
+    broker.add("ctx1", [context("v30")])
+    all_read("act1", "v30")
+    keep("ctx1", 1)
+    client.ok("model", "m", {"do": "set", "options": {"rate": 1}})
+    broker.add("ctx0", [context(f"u{i}") for i in range(400)])
+    wait_for(lambda: client.model()["decisions"] > 31, "the first decision")
+    keep("ctx0", 5)
+    client.ok("model", "m", {"do": "unset", "options": {"rate": None}})
+    all_read("act0", "u399")
+    wait_for(lambda: "event=stream_gap" in carried.log(), "the line")
+    gaps = [line for line in carried.log().splitlines() if "event=stream_gap" in line]
+    assert len(gaps) == 1 and 'stream="visits" partition=0' in gaps[0], gaps
+    assert client.model()["decisions"] < 31 + 400 - 300
+
+
 @pytest.mark.parametrize("broker", ["nats"], indirect=True)
 def test_stream_that_was_created_anew_is_not_taken_for_the_former_one(daemon, broker, bridge):
     """Nor when it has grown beyond the position that the daemon knows: what is before would never be read."""
