@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/mem.h"
 #include "daemon/common/clock.h"
+#include "daemon/durable/challenger.h"
 #include "daemon/durable/healing.h"
 #include "daemon/durable/promotion.h"
 #include "online/model_shadow.h"
@@ -91,6 +93,21 @@ static cop_err answer(
 	return COP_OK;
 }
 
+/* What cannot be looked at is for the promotion to tell. */
+static bool is_kept(const cop_refits *refits, const cop_refit_order *order)
+{
+	uint64_t *all = NULL;
+	size_t count = 0;
+	cop_diag why;
+	if (cop_challenger_list(refits->durable->config->state_dir, order->slot->stored, &all, &count, &why) != COP_OK)
+		return true;
+	bool kept = false;
+	for (size_t i = 0; i < count; i++)
+		kept |= all[i] == order->number;
+	cop_mem_free(all);
+	return kept;
+}
+
 cop_err cop_refit_body_promote(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
 	cop_promotion_test_roles roles;
@@ -100,6 +117,11 @@ cop_err cop_refit_body_promote(cop_refits *refits, cop_refit_order *order, cop_b
 		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit has promote = never");
 	cop_model_shadow_roles(slot->model, &roles);
 	bool there = roles.shadow && !roles.promoted && order->number == slot->refit.controller.current;
+	if (order->has_number && !there && !is_kept(refits, order))
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "promote: model \"%s\" has no challenger %" PRIu64
+		        "; expected one of those in status (refit.kept)",
+		        slot->name, order->number);
 	cop_err err = order->has_number && !there
 	                      ? promote(refits, order, COP_WIRE_PROMOTION_CHALLENGE, order->number, fault)
 	                      : COP_OK;

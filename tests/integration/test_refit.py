@@ -347,7 +347,8 @@ def test_promotion_by_hand_and_back(daemon):
     assert "kind promote" in " ".join(ctl(one, "promote", "m", "1").split())
     assert client.model()["challenger"]["challenges"] == 1  # it was there
     ctl(one, "rollback", "m")
-    assert client.error("promote", "m", {"n": 9})["code"] == "bad_request"
+    error = client.error("promote", "m", {"n": 9})
+    assert error["code"] == "bad_request" and error["message"].startswith('promote: model "m" has no challenger 9; expected one of')
     assert client.error("promote", "m", {"n": "one"})["code"] == "bad_request"
 
 
