@@ -379,17 +379,18 @@ static void refuse_large(cop_client_engine *e, cop_client_lane *l, cop_client_ba
 	cop_bytes_fini(&body);
 }
 
-/* The connection ended: what was under way on it is due. */
+/* The connection ended: what was under way on it is due. What is due already was not sent since it ended last. */
 static void lose(cop_client_engine *e, double now)
 {
 	for (cop_client_lane *l = e->lanes; l != NULL; l = l->next)
 		for (cop_client_batch *m = l->messages, *next; m != NULL; m = next) {
 			next = m->next;
-			m->losses += m->sent && m->body.length > LARGE;
+			if (!m->sent || m->again <= now || e->set.retry < 0.0)
+				continue;
+			m->again = now;
+			m->losses += m->body.length > LARGE;
 			if (m->losses == MOST_LOSSES)
 				refuse_large(e, l, m, now);
-			else if (m->sent && e->set.retry >= 0.0)
-				m->again = now;
 		}
 }
 

@@ -22,10 +22,10 @@
 #define BEAT_SECONDS   0.5
 #define LOST_SECONDS   10.0 /* a follower that says nothing for so long is forgotten */
 #define LIVES_SECONDS  2.0  /* one that spoke within these is there; followers speak twice a second */
-#define MOMENT_SECONDS 1.0
-#define SHORT_SECONDS  1.0 /* answers that wait for followers for so long are told of */
-#define LEAST_UNREAD   3   /* the disk gives nothing so often: only a checkpoint leads on */
-#define TAKEN          64  /* messages in a turn */
+#define MOMENT_SECONDS 1.0  /* for which a connection that gave way may still be heard of */
+#define SHORT_SECONDS  1.0  /* answers that wait for followers for so long are told of */
+#define LEAST_UNREAD   3    /* the disk gives nothing so often: only a checkpoint leads on */
+#define TAKEN          64   /* messages in a turn */
 #define GONE           "its connection ended"
 #define JOIN_FIRST     "join first"
 #define NAMESAKE       "another follower has the name %.64s; expected a name that no other one has"
