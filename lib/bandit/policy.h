@@ -69,6 +69,13 @@ typedef struct cop_policy_view {
 	const float *loss; /* arms: predicted losses in [0, 1], without optimism; borrowed likewise */
 } cop_policy_view;
 
+/* Another way to explore than a learner's own. */
+typedef struct cop_policy_other {
+	const cop_policy *policy;
+	const cop_policy_settings *settings; /* complete */
+	double *p;                           /* room for the probabilities of as many arms as the learner has */
+} cop_policy_other;
+
 /* One draw: an arm with p > 0. Takes one number from the generator whatever p is. */
 size_t cop_policy_draw(size_t arms, const double *p, cop_rng *rng);
 

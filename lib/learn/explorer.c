@@ -34,6 +34,7 @@ cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *set
 {
 	size_t eligible;
 	*out = (cop_policy_view){ .arms = explorer->arms, .p = explorer->p, .loss = loss };
+	explorer->viewed = explorer->decisions;
 	cop_err err = cop_policy_best(explorer->arms, loss, mask, &out->best, &eligible);
 	if (err != COP_OK)
 		return err;
@@ -46,6 +47,16 @@ cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *set
 	        cop_shares_keep(&settings->shares, explorer->arms, mask, eligible, explorer->p, explorer->was);
 	explorer->eligible = eligible;
 	return COP_OK;
+}
+
+cop_err cop_explorer_view_as(const cop_explorer *explorer, const cop_policy_other *other, const float *loss,
+        const uint8_t *mask, cop_policy_view *out)
+{
+	cop_explorer like = *explorer;
+	like.policy = other->policy;
+	like.decisions = explorer->viewed;
+	like.p = other->p;
+	return cop_explorer_view(&like, other->settings, loss, mask, out);
 }
 
 cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,

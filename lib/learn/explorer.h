@@ -17,6 +17,7 @@ typedef struct cop_explorer {
 	const cop_policy *policy;
 	size_t arms;
 	uint64_t decisions; /* t of the policy */
+	uint64_t viewed;    /* that of the last view or choice */
 	cop_rng rng;
 	const cop_policy_belief *belief; /* the learner's, for the next choice or view; NULL: none */
 	double *p;                       /* arms: of the last choice */
@@ -35,6 +36,9 @@ COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_s
         const uint8_t *mask, cop_decision *out);
 /* What choose would draw from, without a draw; nothing changes but the buffer of probabilities. Errors as choose. */
 COP_CHECK cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
+        const uint8_t *mask, cop_policy_view *out);
+/* The last view or choice again, as another policy would have it; nothing changes but its room, and `was`. */
+COP_CHECK cop_err cop_explorer_view_as(const cop_explorer *explorer, const cop_policy_other *other, const float *loss,
         const uint8_t *mask, cop_policy_view *out);
 /* Of the last choice or view, by losses that it was made for (as a view's): arms, p and loss; best is not known. */
 cop_policy_view cop_explorer_last(const cop_explorer *explorer, const float *loss);

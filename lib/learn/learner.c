@@ -282,6 +282,12 @@ cop_err cop_learner_view(
 	return learner->class->view(learner, x, c, decision, out);
 }
 
+cop_err cop_learner_view_as(
+        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out)
+{
+	return learner->class->view_as(learner, other, c, out);
+}
+
 cop_policy_view cop_learner_last_policy(cop_learner *learner) { return learner->class->last_policy(learner); }
 
 cop_err cop_learner_follow(

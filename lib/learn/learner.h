@@ -150,6 +150,9 @@ typedef struct cop_learner_class {
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision,
 	        cop_policy_view *out);
+	/* As cop_learner_view_as. NULL: what it does is no policy's. */
+	cop_err (*view_as)(
+	        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out);
 	cop_policy_view (*last_policy)(cop_learner *learner); /* NULL, as view: values without density */
 	void (*advance)(cop_learner *learner);                /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
@@ -257,6 +260,10 @@ void cop_learner_advance(cop_learner *learner, const cop_row *x, const cop_candi
  * candidate. */
 COP_CHECK cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out);
+/* Right after view or follow with the same c: what it would have been with another policy, by the same predictions. Of
+ * learners whose class has it. Errors as view. */
+COP_CHECK cop_err cop_learner_view_as(
+        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out);
 /* Right after decide, view or follow (arms or candidates): what that drew from, or would have; all but `best`. */
 cop_policy_view cop_learner_last_policy(cop_learner *learner);
 /* A decision by another policy, *decision's arm with propensity p: the learner moves as by a decide for x that had

@@ -235,6 +235,13 @@ static cop_err view(
 	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, cop_learner_mask(c), out);
 }
 
+static cop_err view_as(
+        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out)
+{
+	const dgt_learner *g = (const dgt_learner *)learner;
+	return cop_explorer_view_as(&g->explorer, other, g->loss, cop_learner_mask(c), out);
+}
+
 static cop_policy_view last_policy(cop_learner *learner)
 {
 	const dgt_learner *g = (const dgt_learner *)learner;
@@ -634,6 +641,7 @@ const cop_learner_class cop_learner_dgt = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
+	.view_as = view_as,
 	.last_policy = last_policy,
 	.observe = observe,
 	.advance = advance,

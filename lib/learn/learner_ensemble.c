@@ -275,9 +275,9 @@ static void predict(ensemble *e, const cop_row *raw)
 }
 
 /* What exploration goes by: the predicted losses, less for arms that one knows little of. */
-static const float *optimistic_losses(ensemble *e)
+static const float *optimistic_losses(ensemble *e, const cop_policy_settings *settings)
 {
-	float optimism = (float)e->base.settings.exploration.optimism;
+	float optimism = (float)settings->optimism;
 	size_t forest = place_of(e, &cop_expert_forest);
 	if (optimism == 0.0f || forest == e->mixture.own)
 		return e->mixture.mixed;
@@ -302,11 +302,11 @@ static double by_line(const ensemble *e, size_t k)
  * tried with more, or what is rare would never be found; and losses may be lower by as much as it is unsure of, for the
  * luckiest of the arms. As far as the mixture does not surely see more than the linear expert, that alone is believed.
  */
-static void believe(ensemble *e)
+static void believe(ensemble *e, const cop_policy *policy)
 {
 	const cop_mixture *m = &e->mixture;
 	e->explorer.belief = NULL;
-	if (!e->explorer.policy->believes || place_of(e, &cop_expert_forest) == m->own)
+	if (!policy->believes || place_of(e, &cop_expert_forest) == m->own)
 		return;
 	e->belief = (cop_policy_belief){ 1.0 - cop_worth_of_context(&e->worth), e->believed, e->deviation };
 	if (e->belief.share == 0.0)
@@ -340,10 +340,10 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candid
 {
 	ensemble *e = (ensemble *)learner;
 	const uint8_t *mask = cop_learner_mask(c);
+	const cop_policy_settings *settings = &learner->settings.exploration;
 	predict(e, raw);
-	believe(e);
-	cop_err err =
-	        cop_explorer_choose(&e->explorer, &learner->settings.exploration, optimistic_losses(e), mask, out);
+	believe(e, e->explorer.policy);
+	cop_err err = cop_explorer_choose(&e->explorer, settings, optimistic_losses(e, settings), mask, out);
 	if (err != COP_OK)
 		return err;
 	out->greedy = out->arm == cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
@@ -365,20 +365,37 @@ static cop_policy_view last_policy(cop_learner *learner)
 	return cop_explorer_last(&e->explorer, report(e));
 }
 
-static cop_err view(
-        cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
+/* A view goes by what is hoped for; what it tells is what is expected. */
+static cop_err tell(ensemble *e, cop_err err, const uint8_t *mask, cop_policy_view *out)
 {
-	ensemble *e = (ensemble *)learner;
-	const uint8_t *mask = cop_learner_mask(c);
-	predict(e, raw);
-	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
-	believe(e);
-	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, optimistic_losses(e), mask, out);
 	if (err != COP_OK)
 		return err;
 	out->best = cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
 	out->loss = report(e);
 	return COP_OK;
+}
+
+static cop_err view(
+        cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
+{
+	ensemble *e = (ensemble *)learner;
+	const cop_policy_settings *settings = &learner->settings.exploration;
+	const uint8_t *mask = cop_learner_mask(c);
+	predict(e, raw);
+	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
+	believe(e, e->explorer.policy);
+	cop_err err = cop_explorer_view(&e->explorer, settings, optimistic_losses(e, settings), mask, out);
+	return tell(e, err, mask, out);
+}
+
+static cop_err view_as(
+        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out)
+{
+	ensemble *e = (ensemble *)learner;
+	const uint8_t *mask = cop_learner_mask(c);
+	believe(e, other->policy);
+	cop_err err = cop_explorer_view_as(&e->explorer, other, optimistic_losses(e, other->settings), mask, out);
+	return tell(e, err, mask, out);
 }
 
 /* An expert that refuses the step does not keep the others from it. again: nothing was learned since predict. */
@@ -640,6 +657,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
+	.view_as = view_as,
 	.last_policy = last_policy,
 	.observe = observe,
 	.advance = advance,

@@ -191,9 +191,8 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 
 /* What exploration goes by: the predicted losses, less for candidates of which the linear scorer knows little, at most
  * by the deviation of one loss for each unit: a ridge alone knows nothing of how large losses are. */
-static const float *optimistic_losses(ranker *r, const cop_candidates *c)
+static const float *optimistic_losses(ranker *r, double optimism, const cop_candidates *c)
 {
-	const double optimism = r->base.settings.exploration.optimism;
 	if (optimism == 0.0 || !r->widths)
 		return r->mixture.mixed;
 	const double unit = optimism * HOPE * sqrt(r->mixture.stack.variance);
@@ -225,9 +224,9 @@ static void observe(cop_learner *learner, const cop_row *x, const cop_candidates
 }
 
 /* Gaps count in units of two deviations of what the mixture misses. */
-static cop_policy_settings exploration_of(const ranker *r)
+static cop_policy_settings exploration_of(const ranker *r, const cop_policy_settings *settings)
 {
-	cop_policy_settings now = r->base.settings.exploration;
+	cop_policy_settings now = *settings;
 	now.gamma *= 0.5 / sqrt(fmax(r->mixture.stack.variance, LEAST_VARIANCE));
 	return now;
 }
@@ -236,12 +235,22 @@ static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidat
 {
 	ranker *r = (ranker *)learner;
 	predict(r, x, c->row, c->count);
-	const cop_policy_settings now = exploration_of(r);
-	cop_err err = cop_explorer_choose(&r->explorer, &now, optimistic_losses(r, c), c->mask, out);
+	const cop_policy_settings now = exploration_of(r, &learner->settings.exploration);
+	cop_err err = cop_explorer_choose(&r->explorer, &now, optimistic_losses(r, now.optimism, c), c->mask, out);
 	if (err != COP_OK)
 		return err;
 	out->greedy = out->arm == cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
 	cop_mixture_predictions(&r->mixture, out->arm, out->prediction);
+	return COP_OK;
+}
+
+/* A view goes by what is hoped for; what it tells is what is expected. */
+static cop_err tell(const ranker *r, cop_err err, const cop_candidates *c, cop_policy_view *out)
+{
+	if (err != COP_OK)
+		return err;
+	out->best = cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
+	out->loss = r->mixture.mixed;
 	return COP_OK;
 }
 
@@ -251,13 +260,19 @@ static cop_err view(
 	ranker *r = (ranker *)learner;
 	predict(r, x, c->row, c->count);
 	cop_mixture_predictions(&r->mixture, decision->arm, decision->prediction);
-	const cop_policy_settings now = exploration_of(r);
-	cop_err err = cop_explorer_view(&r->explorer, &now, optimistic_losses(r, c), c->mask, out);
-	if (err != COP_OK)
-		return err;
-	out->best = cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
-	out->loss = r->mixture.mixed;
-	return COP_OK;
+	const cop_policy_settings now = exploration_of(r, &learner->settings.exploration);
+	cop_err err = cop_explorer_view(&r->explorer, &now, optimistic_losses(r, now.optimism, c), c->mask, out);
+	return tell(r, err, c, out);
+}
+
+static cop_err view_as(
+        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out)
+{
+	ranker *r = (ranker *)learner;
+	const cop_policy_settings now = exploration_of(r, other->settings);
+	const cop_policy_other scaled = { other->policy, &now, other->p };
+	cop_err err = cop_explorer_view_as(&r->explorer, &scaled, optimistic_losses(r, now.optimism, c), c->mask, out);
+	return tell(r, err, c, out);
 }
 
 static cop_policy_view last_policy(cop_learner *learner)
@@ -481,6 +496,7 @@ const cop_learner_class cop_learner_rank = {
 	.learn = learn,
 	.learn_all = learn_all,
 	.view = view,
+	.view_as = view_as,
 	.advance = advance,
 	.greedy = greedy,
 	.explain = explain,

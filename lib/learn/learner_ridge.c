@@ -294,6 +294,15 @@ static cop_err view(
 	return err;
 }
 
+static cop_err view_as(
+        cop_learner *learner, const cop_policy_other *other, const cop_candidates *c, cop_policy_view *out)
+{
+	const ridge *m = (const ridge *)learner;
+	cop_err err = cop_explorer_view_as(&m->explorer, other, m->loss, cop_learner_mask(c), out);
+	out->loss = m->told;
+	return err;
+}
+
 static cop_err learn(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
         const double *loss)
 {
@@ -438,6 +447,7 @@ const cop_learner_class cop_learner_ridge = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
+	.view_as = view_as,
 	.last_policy = last_policy,
 	.observe = observe,
 	.advance = advance,

@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 
 import pytest
 from bandit_logs import coppice
@@ -229,3 +230,66 @@ def test_a_model_that_began_with_a_saved_one(daemon):
     _, err = coppice("whatif", other.state, status=1)
     assert "it began with a saved model (start_from)" in err
     assert whatif(other, "--fresh")[0]["begun"] == "anew"
+
+
+POLICIES = [("epsilon=0.4", "policy=epsilon"), ("policy=epsilon", "epsilon=0.9", "epsilon_decay=0.01", "epsilon_floor=0.05"),
+            ("policy=squarecb", "gamma=7"), ("policy=fastcb", "least_propensity=0.3"), ("explore_first=150",),
+            ("share_min=1=0.2", "share_max=0=0.3")]
+BELIEFS = [("policy=matching",), ("optimism=3",), ("policy=matching", "optimism=0", "gamma=3")]
+
+
+def compared(one, *words):
+    """An answer of a second policy beside the one model, which is that of two models that both learned."""
+    out = []
+    for path, save in (one.folder / "alone", []), (one.folder / "both", ["--save", one.folder / "saved"]):
+        text, _ = coppice("whatif", one.state, "--model", "m", "--json", "--changed", path, *save, *words)
+        out.append((json.loads(text), path.read_text()))
+    assert out[0] == out[1], words
+    return out[0][0]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", [name for name, options in MODELS.items() if options.get("learner") != "value"])
+def test_a_model_is_learned_once_for_two_policies(daemon, name):
+    one = live(daemon, name)
+    lived(one, name, 0, 400)
+    one.stop()
+    learner = MODELS[name].get("learner")
+    policies = POLICIES[:-1] if learner == "rank" else POLICIES
+    policies = policies + [words for words in BELIEFS if learner is None or (learner, words) == ("rank", ("optimism=3",))]
+    answers = [compared(one, *words) for words in policies]
+    windowed = "reward_window" in MODELS[name]
+    assert all(answer["events"] > (0 if windowed else 20) and answer.get("live", True) for answer in answers)
+    if "gain" in answers[0]:
+        assert len({answer["would"]["value"] for answer in answers}) >= 4
+    compared(one, "--fresh", *policies[0])
+    if not windowed:
+        later = str((3 * answers[0]["from"] + answers[0]["to"]) / 4)
+        compared(one, "--from", later, *policies[0])
+        compared(one, "--from", later, "--fresh", *policies[1])
+
+
+def test_a_model_is_learned_once_until_the_settings_part(daemon):
+    """Live changes of arms and policies, a promotion's like, and one after which the two models wait for losses differently."""
+    one = live(daemon, "ensemble-epsilon", reward_window="20s")
+    client = one.clients[-1]
+    lived(one, "ensemble-epsilon", 0, 150)
+    client.ok("model", "m", {"do": "set", "options": {"arms": 5, "share_min": ["1=0.1"]}})
+    lived(one, "dgt", 150, 300)
+    client.ok("model", "m", {"do": "set", "options": {"epsilon": 0.6}})
+    lived(one, "dgt", 300, 400)
+    client.ok("model", "m", {"do": "set", "options": {"reward_window": "20ms"}})
+    for first in range(500, 700, 20):
+        for i in range(first, first + 20):
+            answer = client.ok("decide", "m", {"id": i, "x": XS[i % len(XS)]})
+            if i < first + 10:
+                client.request("feedback", "m", {"id": i, "loss": float(answer["a"] == 0)})
+        time.sleep(0.03)
+        for i in range(first + 10, first + 20):
+            client.request("feedback", "m", {"id": i, "loss": float(i % 2)})
+    one.stop()
+    assert compared(one, "epsilon=0.05")["gain"]["value"] != 0
+    assert compared(one, "--fresh", "epsilon=0.05")["events"] > 200
+    stays = compared(one, "reward_window=20s", "policy=squarecb")
+    assert stays["live"] is True and stays["events"] > 200
+    assert stays["would"] != compared(one, "policy=squarecb")["would"]  # which does not learn what came late

@@ -1,11 +1,11 @@
-/* tools/whatif/whatif_follower.h: the second model's way through the journal, and the figures, behind the first one's.
+/* tools/whatif/whatif_follower.h: the second model's way through the journal, and the figures, behind the first one's, as
+ * a taker of the pipe.
  *
  * One thread at a time: the pipe's, or, once that rests, the caller's. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_FOLLOWER_H
 #define COP_TOOLS_WHATIF_WHATIF_FOLLOWER_H
 
 #include "history/recorded_model.h"
-#include "whatif_masks.h"
 #include "whatif_pipe.h"
 #include "whatif_run.h"
 #include "whatif_tally.h"
@@ -14,18 +14,13 @@ typedef struct cop_whatif_follower {
 	const cop_whatif_question *question; /* kept, as are the next two */
 	cop_whatif_figures *figures;
 	cop_whatif_pair *pair;
-	cop_recorded_model room; /* shape and room of records */
-	cop_whatif_masks masks;
+	cop_recorded_model room;          /* shape and room of records */
 	cop_whatif_tally_waiting waiting; /* decisions whose loss is awaited */
 	bool over;                        /* the second model's span is over: what records end is of interest alone */
 } cop_whatif_follower;
 
 void cop_whatif_follower_fini(cop_whatif_follower *follower);
 /* A taker of the pipe. COP_ENOMEM. */
-COP_CHECK cop_err cop_whatif_follower_take(void *follower, const cop_whatif_item *item);
-
-bool cop_whatif_follower_in_span(const cop_whatif_question *question, double time);
-/* Whether the feedback is an event of its own, to be asked about. */
-bool cop_whatif_follower_is_event(const cop_whatif_figures *figures, const cop_wire_record *feedback);
+COP_CHECK cop_err cop_whatif_follower_take(void *follower, cop_whatif_item *item);
 
 #endif

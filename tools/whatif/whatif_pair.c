@@ -1,5 +1,6 @@
-/* What the first model sees is copied, since its learner's workspaces are used again before the second one looks. A
- * feature that is left out is 0 in dense rows and missing in sparse ones: one that never varies tells nothing. */
+/* What the first model sees is copied, since its learner's workspaces are used again before the second one looks. Where
+ * it is alone, nothing is: the other policy looks at once. A feature that is left out is 0 in dense rows and missing in
+ * sparse ones: one that never varies tells nothing. */
 #include "whatif_pair.h"
 
 #include <math.h>
@@ -21,12 +22,11 @@ static void fini_side(cop_whatif_side *side)
 
 static void free_rooms(cop_whatif_pair *pair)
 {
-	cop_mem_free(pair->view.p);
-	cop_mem_free(pair->view.loss);
+	cop_mem_free(pair->p);
 	cop_mem_free(pair->dense);
 	cop_mem_free(pair->index);
 	cop_mem_free(pair->value);
-	pair->view = (cop_whatif_view){ .arms = 0 };
+	pair->p = NULL;
 	pair->dense = pair->value = NULL;
 	pair->index = NULL;
 }
@@ -55,8 +55,7 @@ static cop_err prepare(cop_whatif_pair *pair)
 	pair->room = cop_learner_plays_candidates(l) ? l->max_candidates
 	             : cop_learner_plays_values(l)   ? COP_BINS
 	                                             : l->arms;
-	pair->view.p = cop_mem_alloc(pair->room, sizeof *pair->view.p);
-	pair->view.loss = cop_mem_alloc(pair->room, sizeof *pair->view.loss);
+	pair->p = cop_mem_alloc(pair->room, sizeof *pair->p);
 	pair->dense = cop_mem_alloc(l->features, sizeof *pair->dense);
 	pair->index = cop_mem_alloc(l->max_nonzeros, sizeof *pair->index);
 	pair->value = cop_mem_alloc(l->max_nonzeros, sizeof *pair->value);
@@ -69,9 +68,16 @@ static cop_err prepare(cop_whatif_pair *pair)
 	pair->would.how.own = true;
 	pair->would.how.rules = !cop_whatif_settings_end_alike(was, would);
 	pair->along = pair->without == NULL && strcmp(l->learner, would->learner.learner) == 0;
-	bool made = pair->view.p != NULL && pair->view.loss != NULL && pair->dense != NULL && pair->index != NULL &&
-	            pair->value != NULL;
+	bool made = pair->p != NULL && pair->dense != NULL && pair->index != NULL && pair->value != NULL;
 	return made ? COP_OK : COP_ENOMEM;
+}
+
+/* Whether the second one would learn what the first one does. */
+static bool learn_alike(const cop_whatif_pair *pair)
+{
+	const cop_learner *learner = cop_model_learner(pair->was.model);
+	return pair->without == NULL && !pair->saves && learner->class->view_as != NULL &&
+	       cop_whatif_settings_learn_alike(settings_of(&pair->was), settings_of(&pair->would));
 }
 
 static cop_err change(const cop_whatif_pair *pair, const cop_model_settings *was, cop_model_settings *would)
@@ -87,6 +93,7 @@ cop_err cop_whatif_pair_new(cop_whatif_pair *pair, const cop_model_settings *was
 		err = cop_model_new(was, &pair->was.model, diag);
 	if (err == COP_OK)
 		err = cop_model_new(&would, &pair->would.model, diag);
+	pair->alone = err == COP_OK && learn_alike(pair);
 	return err == COP_OK ? prepare(pair) : err;
 }
 
@@ -121,15 +128,20 @@ cop_err cop_whatif_pair_open(cop_whatif_pair *pair, const void *data, size_t len
 		return err == COP_ESHAPE ? COP_EFORMAT : err;
 	pair->was.refused = cop_model_get_counters(pair->was.model)->refused;
 	pair->would.refused = cop_model_get_counters(pair->would.model)->refused;
+	pair->alone = learn_alike(pair);
 	return prepare(pair);
+}
+
+static uint64_t refused(const cop_whatif_side *side)
+{
+	return cop_model_get_counters(side->model)->refused - side->refused;
 }
 
 uint64_t cop_whatif_pair_refused(const cop_whatif_pair *pair)
 {
 	if (pair->was.model == NULL)
 		return 0;
-	return cop_model_get_counters(pair->was.model)->refused - pair->was.refused +
-	       cop_model_get_counters(pair->would.model)->refused - pair->would.refused;
+	return refused(&pair->was) + refused(pair->alone ? &pair->was : &pair->would);
 }
 
 /* ---- changes of the configuration ---- */
@@ -144,20 +156,28 @@ static bool goes_on(const cop_model_settings *is, const cop_model_settings *next
 	return true;
 }
 
-static cop_err configure(cop_whatif_side *side, const cop_model_settings *next, cop_diag *diag)
+/* A model of these settings with the state that another has. */
+static cop_err make_like(const cop_model *model, const cop_model_settings *set, cop_model **out, cop_diag *diag)
 {
 	cop_bytes state;
-	cop_model *fresh = NULL;
-	if (goes_on(settings_of(side), next))
-		return cop_model_adjust(side->model, next, diag);
+	*out = NULL;
 	cop_bytes_init(&state);
 	size_t mark = cop_section_file_begin(&state);
-	cop_model_save(side->model, &state);
+	cop_model_save(model, &state);
 	cop_section_file_end(&state, mark);
 	cop_err err = state.err;
 	if (err == COP_OK)
-		err = make(next, state.data, state.length, &fresh, diag);
+		err = make(set, state.data, state.length, out, diag);
 	cop_bytes_fini(&state);
+	return err;
+}
+
+static cop_err configure(cop_whatif_side *side, const cop_model_settings *next, cop_diag *diag)
+{
+	cop_model *fresh;
+	if (goes_on(settings_of(side), next))
+		return cop_model_adjust(side->model, next, diag);
+	cop_err err = make_like(side->model, next, &fresh, diag);
 	if (err != COP_OK)
 		return err;
 	cop_model_free(side->model);
@@ -165,10 +185,27 @@ static cop_err configure(cop_whatif_side *side, const cop_model_settings *next, 
 	return COP_OK;
 }
 
+/* Each learns for itself from here on. */
+static cop_err part(cop_whatif_pair *pair, cop_diag *diag)
+{
+	const cop_model_settings would = *settings_of(&pair->would);
+	cop_model *fresh;
+	cop_err err = make_like(pair->was.model, &would, &fresh, diag);
+	if (err != COP_OK)
+		return err;
+	cop_model_free(pair->would.model);
+	pair->would.model = fresh;
+	pair->would.refused = pair->was.refused;
+	pair->alone = false;
+	return COP_OK;
+}
+
 cop_err cop_whatif_pair_configure(cop_whatif_pair *pair, const cop_whatif_config *config, cop_diag *diag)
 {
 	cop_model_settings would;
 	cop_err err = change(pair, &config->set, &would);
+	if (err == COP_OK && pair->alone && !cop_whatif_settings_learn_alike(&config->set, &would))
+		err = part(pair, diag);
 	if (err == COP_OK)
 		err = configure(&pair->was, &config->set, diag);
 	if (err == COP_OK)
@@ -241,30 +278,48 @@ static void see(const cop_whatif_pair *pair, int side, const cop_policy_view *vi
 	s->m[side] = expected(pair, view->p, view->loss, view->arms);
 }
 
+/* The second policy beside what the first one's view was. */
+static void compare(const cop_whatif_pair *pair, const double *p, const float *loss, const cop_policy_view *would,
+        cop_whatif_seen *s)
+{
+	double sum = 0.0;
+	see(pair, 1, would, s);
+	for (size_t k = 0; k < would->arms; k++)
+		sum += fabs(would->p[k] - p[k]);
+	s->distance = fmin(sum / 2.0, 1.0);
+	s->common = expected(pair, would->p, loss, would->arms);
+	s->estimated = true;
+}
+
+static void see_alone(cop_whatif_pair *pair, const cop_policy_view *was)
+{
+	const cop_learner_settings *l = &settings_of(&pair->would)->learner;
+	const cop_policy_other other = { cop_policy_find(l->policy), &l->exploration, pair->p };
+	cop_policy_view would;
+	if (cop_learner_view_as(cop_model_learner(pair->was.model), &other, &pair->among, &would) == COP_OK)
+		compare(pair, was->p, was->loss, &would, &pair->first);
+}
+
 static void see_was(void *context, const cop_policy_view *view)
 {
 	cop_whatif_pair *pair = context;
 	if (pair->first.action >= view->arms || view->arms > pair->room)
 		return;
 	see(pair, 0, view, &pair->first);
-	pair->view.arms = view->arms;
-	memcpy(pair->view.p, view->p, view->arms * sizeof *view->p);
-	memcpy(pair->view.loss, view->loss, view->arms * sizeof *view->loss);
+	if (pair->alone) {
+		see_alone(pair, view);
+		return;
+	}
+	pair->mine->arms = view->arms;
+	memcpy(pair->mine->p, view->p, view->arms * sizeof *view->p);
+	memcpy(pair->mine->loss, view->loss, view->arms * sizeof *view->loss);
 }
 
 static void see_would(void *context, const cop_policy_view *view)
 {
 	cop_whatif_pair *pair = context;
-	const cop_whatif_view *theirs = pair->theirs;
-	double sum = 0.0;
-	if (view->arms != theirs->arms)
-		return;
-	see(pair, 1, view, &pair->second);
-	for (size_t k = 0; k < view->arms; k++)
-		sum += fabs(view->p[k] - theirs->p[k]);
-	pair->second.distance = fmin(sum / 2.0, 1.0);
-	pair->second.common = expected(pair, view->p, theirs->loss, view->arms);
-	pair->second.estimated = true;
+	if (view->arms == pair->theirs->arms)
+		compare(pair, pair->theirs->p, pair->theirs->loss, view, &pair->second);
 }
 
 /* Values without a density: of the model as it is. */
@@ -273,9 +328,13 @@ static double value_of(const cop_whatif_side *side, const cop_row *x)
 	return cop_learner_greedy(cop_model_learner(side->model), x, NULL);
 }
 
-void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision)
+size_t cop_whatif_pair_room(const cop_whatif_pair *pair) { return pair->alone ? 0 : pair->room; }
+
+void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision, cop_whatif_view *view)
 {
-	pair->view.arms = 0;
+	view->arms = 0;
+	pair->mine = view;
+	pair->among = (cop_candidates){ decision->candidates, decision->candidate, decision->mask };
 	pair->first = (cop_whatif_seen){ .time = decision->time, .p = decision->p, .action = decision->a };
 	if (!decision->values)
 		return;
@@ -311,9 +370,11 @@ static cop_err view_side(cop_whatif_side *side, const cop_row *x, const cop_wire
 	return err;
 }
 
-cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback)
+cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback, cop_whatif_view *view)
 {
-	pair->view.arms = 0;
+	view->arms = 0;
+	pair->mine = view;
+	pair->among = (cop_candidates){ feedback->candidates, feedback->candidate, NULL };
 	pair->first = (cop_whatif_seen){ .time = feedback->time, .p = feedback->p, .action = feedback->a };
 	return view_side(&pair->was, &feedback->x, feedback);
 }

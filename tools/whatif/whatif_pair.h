@@ -1,6 +1,9 @@
 /* tools/whatif/whatif_pair.h: the two models of a question: how they begin, change with the configuration, take records
  * and look at decisions. One thread, but that each of the two may take its records on one of its own; all else then
- * waits for both. */
+ * waits for both.
+ *
+ * What a model learns does not hang on its policy: where the settings differ in that alone, the first one learns, and
+ * both policies look at what it predicts (`alone`). */
 #ifndef COP_TOOLS_WHATIF_WHATIF_PAIR_H
 #define COP_TOOLS_WHATIF_WHATIF_PAIR_H
 
@@ -24,7 +27,7 @@ typedef struct cop_whatif_seen {
 	bool estimated; /* all of it is there; else best_value alone */
 } cop_whatif_seen;
 
-/* What the first one would have done with a decision. */
+/* What the first one would have done with a decision, unless it is alone. */
 typedef struct cop_whatif_view {
 	double *p;   /* arms of each */
 	float *loss; /* as predicted, in [0, 1] */
@@ -40,17 +43,21 @@ typedef struct cop_whatif_side {
 typedef struct cop_whatif_pair {
 	const cop_whatif_changes *changes; /* kept */
 	const uint8_t *without;            /* kept; as of the question */
+	bool saves;                        /* the second one is wanted as it ends, so it learns in any case */
+	bool alone;                        /* the second one has its settings, and learns nothing */
 	cop_whatif_side was, would;
 	bool anew;  /* the first one is not as the model was, so what it learns with is its own, too */
 	bool along; /* promotions are the second one's, too */
 	double low, width;
 	size_t room; /* actions at most */
 	/* Of the thread that the first one is on: */
-	cop_whatif_seen first; /* the first one's part of what is seen */
-	cop_whatif_view view;  /* owned */
+	cop_whatif_seen first; /* the first one's part of what is seen; all of it where that is alone */
+	cop_whatif_view *mine; /* where its view goes */
+	cop_candidates among;  /* what is looked at */
+	double *p;             /* room of the other policy */
 	/* Of the second one's: */
 	cop_whatif_seen second;
-	const cop_whatif_view *theirs; /* the first one's view, borrowed */
+	const cop_whatif_view *theirs; /* the first one's view */
 	float *dense;                  /* a row without what is left out, */
 	uint32_t *index;
 	float *value;
@@ -67,12 +74,14 @@ void cop_whatif_pair_fini(cop_whatif_pair *pair);
  * COP_ESHAPE: their state does not go along. COP_EINVAL, COP_ENOMEM ... with *diag. */
 COP_CHECK cop_err cop_whatif_pair_configure(cop_whatif_pair *pair, const cop_whatif_config *config, cop_diag *diag);
 
-/* Before the first one takes a decision. What it sees of it when it does is in `first` and `view`. */
-void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision);
+/* Actions that a view needs room for. */
+size_t cop_whatif_pair_room(const cop_whatif_pair *pair);
+/* Before the first one takes a decision. What it sees of it when it does is in `first` and *view. */
+void cop_whatif_pair_look(cop_whatif_pair *pair, const cop_wire_record *decision, cop_whatif_view *view);
 COP_CHECK cop_err cop_whatif_pair_take(cop_whatif_pair *pair, cop_wire_record_type type, const cop_wire_record *record);
 /* Of a feedback that brings its context, of a model of arms: the same, by the first one as it is. COP_EINVAL: it does
  * not fit. */
-COP_CHECK cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback);
+COP_CHECK cop_err cop_whatif_pair_view(cop_whatif_pair *pair, const cop_wire_record *feedback, cop_whatif_view *view);
 
 /* The second one, which does not see what is left out, and may be on another thread. Before it takes a decision, with
  * what the first one saw; what both saw is in `second` then. */

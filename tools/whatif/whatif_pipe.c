@@ -1,6 +1,7 @@
-/* A ring of blocks: `filled` of them were handed over, `taken` are done. A block's bytes belong to the putting thread
- * until it is handed over, then to the taking one. An item is its struct, its view's numbers, its record with its
- * arrays, and its body, in which the record's texts are, each at a multiple of 8. */
+/* A ring of blocks: `filled` of them were handed over, `done` by each taker are finished. A block's bytes belong to the
+ * putting thread until it is handed over, then to the first taker, and once that is done with it to the second. An item
+ * is its struct, its view's room, its record with its rows and mask, and its body, in which the record's texts are, each
+ * at a multiple of 8. */
 #include "whatif_pipe.h"
 
 #include <pthread.h>
@@ -11,40 +12,53 @@
 
 #define BLOCKS     32
 #define BLOCK_FULL ((size_t)1 << 16)
+#define STAGES     2
 
 typedef struct block {
 	uint8_t *bytes;
 	size_t used, room;
 } block;
 
-struct cop_whatif_pipe {
+typedef struct stage {
+	cop_whatif_pipe *pipe;
 	cop_whatif_taker *taker;
 	void *context;
-	block block[BLOCKS];
+	const uint64_t *before; /* blocks that the one before is done with */
+	uint64_t done;
 	pthread_t thread;
-	pthread_mutex_t lock; /* around the rest */
+} stage;
+
+struct cop_whatif_pipe {
+	block block[BLOCKS];
+	pthread_mutex_t lock; /* around the rest, and done of the stages */
 	pthread_cond_t moved;
-	uint64_t filled, taken;
+	uint64_t filled;
 	bool ends;
 	cop_err err;
+	stage stage[STAGES];
+	size_t running; /* of the stages */
 };
 
 static size_t pad(size_t length) { return (length + 7) & ~(size_t)7; }
 
 /* ---- items in a block ---- */
 
-/* Bytes of a record's parts, which stand behind it. */
-typedef struct arrays {
-	size_t dense, entries, mask;
-} arrays;
-
-static arrays arrays_of(const cop_wire_record *r)
+static size_t row_size(const cop_row *x)
 {
-	return (arrays){
-		.dense = r->has_x && r->x.dense != NULL ? r->x.d * sizeof *r->x.dense : 0,
-		.entries = r->has_x && r->x.dense == NULL ? r->x.nnz * sizeof *r->x.value : 0,
-		.mask = r->mask != NULL ? r->arms : 0,
-	};
+	return x->dense != NULL ? pad(x->d * sizeof *x->dense) : 2 * pad(x->nnz * sizeof *x->value);
+}
+
+static size_t mask_size(const cop_wire_record *r) { return r->mask != NULL ? r->arms : 0; }
+
+static size_t rows_of(const cop_wire_record *r) { return r->candidate != NULL ? r->candidates : 0; }
+
+static size_t record_size(const cop_wire_record *r)
+{
+	size_t size = pad(sizeof *r) + (r->has_x ? row_size(&r->x) : 0) + pad(rows_of(r) * sizeof *r->candidate) +
+	              pad(mask_size(r));
+	for (size_t k = 0; k < rows_of(r); k++)
+		size += row_size(&r->candidate[k]);
+	return size;
 }
 
 /* The next part, of that length. */
@@ -55,18 +69,30 @@ static void *part(uint8_t **at, size_t length)
 	return here;
 }
 
+static void place_row(uint8_t **at, cop_row *x)
+{
+	const size_t length = x->nnz * sizeof *x->value;
+	if (x->dense != NULL) {
+		x->dense = part(at, x->d * sizeof *x->dense);
+		return;
+	}
+	x->index = part(at, length);
+	x->value = part(at, length);
+}
+
 static cop_wire_record *next_record(uint8_t **at)
 {
 	cop_wire_record *r = part(at, sizeof *r);
-	const arrays of = arrays_of(r);
-	if (of.dense > 0)
-		r->x.dense = part(at, of.dense);
-	if (of.entries > 0) {
-		r->x.index = part(at, of.entries);
-		r->x.value = part(at, of.entries);
-	}
-	if (of.mask > 0)
-		r->mask = part(at, of.mask);
+	const size_t rows = rows_of(r);
+	if (r->has_x)
+		place_row(at, &r->x);
+	cop_row *candidate = part(at, rows * sizeof *candidate);
+	for (size_t k = 0; k < rows; k++)
+		place_row(at, &candidate[k]);
+	if (rows > 0)
+		r->candidate = candidate;
+	if (mask_size(r) > 0)
+		r->mask = part(at, mask_size(r));
 	return r;
 }
 
@@ -86,13 +112,8 @@ static void move_texts(cop_wire_record *r, const uint8_t *from, const uint8_t *t
 	r->settled.items = moved(r->settled.items, from, to);
 }
 
-static bool has_view(const cop_whatif_item *item) { return item->saw || item->type == COP_WIRE_RECORD_DECISION; }
-
-/* The rest of the struct is left out where there is no view. */
-static size_t used(const cop_whatif_item *item)
-{
-	return has_view(item) ? sizeof *item : offsetof(cop_whatif_item, view);
-}
+/* The rest of the struct is left out where nothing is asked. */
+static size_t used(const cop_whatif_item *item) { return item->asks ? sizeof *item : offsetof(cop_whatif_item, room); }
 
 static bool has_texts(const cop_wire_record *r)
 {
@@ -104,9 +125,9 @@ static cop_whatif_item *next_item(uint8_t **at)
 {
 	cop_whatif_item *item = (cop_whatif_item *)(void *)*at;
 	(void)part(at, used(item));
-	if (has_view(item)) {
-		item->view.p = part(at, item->view.arms * sizeof *item->view.p);
-		item->view.loss = part(at, item->view.arms * sizeof *item->view.loss);
+	if (item->asks) {
+		item->view.p = part(at, item->room * sizeof *item->view.p);
+		item->view.loss = part(at, item->room * sizeof *item->view.loss);
 	}
 	cop_wire_record *record = item->record != NULL ? next_record(at) : NULL;
 	const uint8_t *body = part(at, item->length);
@@ -117,33 +138,35 @@ static cop_whatif_item *next_item(uint8_t **at)
 	return item;
 }
 
-/* ---- the taking thread ---- */
+/* ---- the taking threads ---- */
 
-static cop_err take_block(cop_whatif_pipe *pipe, const block *b)
+static cop_err take_block(const stage *s, const block *b)
 {
 	cop_err err = COP_OK;
 	for (uint8_t *at = b->bytes; at < b->bytes + b->used && err == COP_OK;)
-		err = pipe->taker(pipe->context, next_item(&at));
+		err = s->taker(s->context, next_item(&at));
 	return err;
 }
 
 static void *work(void *context)
 {
-	cop_whatif_pipe *pipe = context;
+	stage *s = context;
+	cop_whatif_pipe *pipe = s->pipe;
 	(void)pthread_mutex_lock(&pipe->lock);
 	for (;;) {
-		while (pipe->taken == pipe->filled && !pipe->ends)
+		while (s->done == *s->before && !pipe->ends)
 			(void)pthread_cond_wait(&pipe->moved, &pipe->lock);
 		if (pipe->ends)
 			break;
-		const block *next = &pipe->block[pipe->taken % BLOCKS];
+		const block *next = &pipe->block[s->done % BLOCKS];
 		cop_err err = pipe->err;
 		(void)pthread_mutex_unlock(&pipe->lock);
 		if (err == COP_OK)
-			err = take_block(pipe, next);
+			err = take_block(s, next);
 		(void)pthread_mutex_lock(&pipe->lock);
-		pipe->err = err;
-		pipe->taken++;
+		if (pipe->err == COP_OK)
+			pipe->err = err;
+		s->done++;
 		(void)pthread_cond_broadcast(&pipe->moved);
 	}
 	(void)pthread_mutex_unlock(&pipe->lock);
@@ -152,24 +175,27 @@ static void *work(void *context)
 
 /* ---- the putting thread ---- */
 
-cop_err cop_whatif_pipe_new(cop_whatif_taker *taker, void *context, cop_whatif_pipe **out)
+cop_err cop_whatif_pipe_new(cop_whatif_taker *const taker[STAGES], void *const context[STAGES], cop_whatif_pipe **out)
 {
 	cop_whatif_pipe *pipe = cop_mem_alloc(1, sizeof *pipe);
+	cop_err err = COP_OK;
 	*out = NULL;
 	if (pipe == NULL)
 		return COP_ENOMEM;
-	pipe->taker = taker;
-	pipe->context = context;
 	(void)pthread_mutex_init(&pipe->lock, NULL);
 	(void)pthread_cond_init(&pipe->moved, NULL);
-	if (cop_thread_start(&pipe->thread, work, pipe) == COP_OK) {
-		*out = pipe;
-		return COP_OK;
+	for (size_t i = 0; i < STAGES && err == COP_OK; i++) {
+		stage *s = &pipe->stage[i];
+		*s = (stage){ pipe, taker[i], context[i], i == 0 ? &pipe->filled : &pipe->stage[i - 1].done, 0, 0 };
+		err = cop_thread_start(&s->thread, work, s);
+		pipe->running += err == COP_OK;
 	}
-	(void)pthread_mutex_destroy(&pipe->lock);
-	(void)pthread_cond_destroy(&pipe->moved);
-	cop_mem_free(pipe);
-	return COP_ENOMEM;
+	if (err != COP_OK) {
+		cop_whatif_pipe_free(pipe);
+		return COP_ENOMEM;
+	}
+	*out = pipe;
+	return COP_OK;
 }
 
 void cop_whatif_pipe_free(cop_whatif_pipe *pipe)
@@ -180,7 +206,8 @@ void cop_whatif_pipe_free(cop_whatif_pipe *pipe)
 	pipe->ends = true;
 	(void)pthread_cond_broadcast(&pipe->moved);
 	(void)pthread_mutex_unlock(&pipe->lock);
-	(void)pthread_join(pipe->thread, NULL);
+	for (size_t i = 0; i < pipe->running; i++)
+		(void)pthread_join(pipe->stage[i].thread, NULL);
 	(void)pthread_mutex_destroy(&pipe->lock);
 	(void)pthread_cond_destroy(&pipe->moved);
 	for (size_t i = 0; i < BLOCKS; i++)
@@ -194,7 +221,7 @@ static cop_err hand_over(cop_whatif_pipe *pipe, uint64_t most)
 	(void)pthread_mutex_lock(&pipe->lock);
 	pipe->filled += pipe->block[pipe->filled % BLOCKS].used > 0;
 	(void)pthread_cond_broadcast(&pipe->moved);
-	while (pipe->filled - pipe->taken > most)
+	while (pipe->filled - pipe->stage[STAGES - 1].done > most)
 		(void)pthread_cond_wait(&pipe->moved, &pipe->lock);
 	cop_err err = pipe->err;
 	(void)pthread_mutex_unlock(&pipe->lock);
@@ -224,37 +251,42 @@ static void append(block *b, const void *data, size_t length)
 	b->used += pad(length);
 }
 
-static size_t size_of(const cop_wire_record *r, const arrays *of)
+static void append_row(block *b, const cop_row *x)
 {
-	return pad(sizeof *r) + pad(of->dense) + 2 * pad(of->entries) + pad(of->mask);
+	if (x->dense != NULL) {
+		append(b, x->dense, x->d * sizeof *x->dense);
+		return;
+	}
+	append(b, x->index, x->nnz * sizeof *x->index);
+	append(b, x->value, x->nnz * sizeof *x->value);
 }
 
-static void append_record(block *b, const cop_wire_record *r, const arrays *of)
+static void append_record(block *b, const cop_wire_record *r)
 {
 	append(b, r, sizeof *r);
-	append(b, r->x.dense, of->dense);
-	append(b, r->x.index, of->entries);
-	append(b, r->x.value, of->entries);
-	append(b, r->mask, of->mask);
+	if (r->has_x)
+		append_row(b, &r->x);
+	append(b, r->candidate, rows_of(r) * sizeof *r->candidate);
+	for (size_t k = 0; k < rows_of(r); k++)
+		append_row(b, &r->candidate[k]);
+	append(b, r->mask, mask_size(r));
 }
 
 cop_err cop_whatif_pipe_put(cop_whatif_pipe *pipe, const cop_whatif_item *item)
 {
 	block *b = &pipe->block[pipe->filled % BLOCKS];
 	const cop_wire_record *r = item->record;
-	const size_t arms = has_view(item) ? item->view.arms : 0;
-	const size_t p = arms * sizeof *item->view.p, loss = arms * sizeof *item->view.loss;
-	const arrays of = r != NULL ? arrays_of(r) : (arrays){ 0 };
-	const size_t record = r != NULL ? size_of(r, &of) : 0;
-	cop_err err = reserve(b, pad(sizeof *item) + pad(p) + pad(loss) + record + pad(item->length));
+	const size_t view = pad(item->room * sizeof *item->view.p) + pad(item->room * sizeof *item->view.loss);
+	const size_t record = r != NULL ? record_size(r) : 0;
+	cop_err err = reserve(b, pad(sizeof *item) + view + record + pad(item->length));
 	if (err != COP_OK)
 		return err;
 	cop_whatif_item *put = (cop_whatif_item *)(void *)(b->bytes + b->used);
 	append(b, item, used(item));
-	append(b, item->view.p, p);
-	append(b, item->view.loss, loss);
+	if (item->asks)
+		b->used += view;
 	if (r != NULL)
-		append_record(b, r, &of);
+		append_record(b, r);
 	if (r == NULL || has_texts(r))
 		append(b, item->body, item->length);
 	else

@@ -1,7 +1,8 @@
-/* The first model is on this thread, the second one and the figures follow on another (whatif_follower.h). What
- * concerns both waits until the other one rests. Where they begin as the model did, each record must fit the first one,
- * as in recovery: else the answer would be of another model. Where they begin anew, records of what came before are
- * passed over, the model's shape is what segments and configurations tell, and masks are lengthened. */
+/* Records are read and decoded on this thread; the first model is on another (whatif_first.h), and the second one and the
+ * figures follow on a third (whatif_follower.h). What concerns models waits until both rest. Where they begin as the
+ * model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where they
+ * begin anew, records of what came before are passed over, the model's shape is what segments and configurations tell,
+ * and masks are lengthened. */
 #include "whatif_run.h"
 
 #include <inttypes.h>
@@ -14,7 +15,9 @@
 #include "online/model_shadow.h"
 #include "store/section_file.h"
 #include "whatif_config.h"
+#include "whatif_first.h"
 #include "whatif_follower.h"
+#include "whatif_masks.h"
 #include "whatif_promote.h"
 #include "whatif_start.h"
 
@@ -26,7 +29,8 @@ typedef struct run {
 	cop_record_source source;
 	cop_journal_record raw;
 	cop_whatif_masks masks;
-	cop_whatif_pipe *pipe; /* to the second model's thread */
+	cop_whatif_pipe *pipe; /* to the models' threads */
+	cop_whatif_first first;
 	cop_whatif_follower follower;
 	uint64_t segment;
 	uint64_t bad;  /* records that made no sense */
@@ -39,15 +43,14 @@ static const cop_wire_workspace no_workspace = { 0 };
 
 static bool is_anew(const run *r) { return r->figures->begun == COP_WHATIF_ANEW; }
 
-/* Says which record. */
 static cop_err refuse(const run *r, cop_err err, const char *what, cop_diag *diag)
 {
-	char text[sizeof diag->message];
-	(void)snprintf(text, sizeof text, "%.300s", what[0] != '\0' ? what : cop_err_text(err));
-	cop_diag_of(diag, r->question->journal,
-	        "record %" PRIu64 " does not fit the model as it was: %s; expected --from after it, or --fresh",
-	        r->raw.sequence, text);
-	return err == COP_ENOMEM ? err : COP_EFORMAT;
+	return cop_whatif_first_refuse(r->question, r->raw.sequence, err, what, diag);
+}
+
+bool cop_whatif_in_span(const cop_whatif_question *question, double time)
+{
+	return time >= question->from && time <= question->to;
 }
 
 /* ---- records ---- */
@@ -63,39 +66,13 @@ static bool is_alike(const run *r, const cop_wire_record *rec)
 	return same && (!rec->has_x || l->features != 0 || rec->x.nnz <= l->max_nonzeros);
 }
 
-/* What does not fit the first one is an error, unless it began anew. */
-static cop_err take(run *r, cop_wire_record_type type, const cop_wire_record *rec, cop_diag *diag)
+/* Whether the models are asked about it: a decision, or a feedback that is an event of its own, in the span. */
+static bool asks(const run *r, const cop_wire_record *rec)
 {
-	cop_err err = cop_whatif_pair_take(&r->pair, type, rec);
-	bool fits = err == COP_OK || (is_anew(r) && type != COP_WIRE_RECORD_DECISION);
-	if (err == COP_ENOMEM || (!fits && !is_anew(r)))
-		return refuse(r, err, "", diag);
-	r->bad += !fits;
-	if (r->figures->record == 0)
-		r->figures->record = r->raw.sequence;
-	return COP_OK;
-}
-
-/* The first one takes it; what it saw goes into the item. */
-static cop_err take_first(run *r, cop_wire_record *rec, cop_whatif_item *item, cop_diag *diag)
-{
-	cop_err err = COP_OK;
-	if (item->type == COP_WIRE_RECORD_DECISION) {
-		cop_whatif_masks_lengthen(&r->masks, rec);
-		cop_whatif_pair_look(&r->pair, rec);
-		err = take(r, item->type, rec, diag);
-	} else {
-		item->saw = item->type == COP_WIRE_RECORD_FEEDBACK && cop_whatif_follower_is_event(r->figures, rec) &&
-		            cop_whatif_follower_in_span(r->question, rec->time) &&
-		            cop_whatif_pair_view(&r->pair, rec) == COP_OK;
-		err = take(r, item->type, rec, diag);
-	}
-	if (item->saw || item->type == COP_WIRE_RECORD_DECISION) {
-		r->pair.first.record = r->raw.sequence;
-		item->seen = r->pair.first;
-		item->view = r->pair.view;
-	}
-	return err;
+	if (r->raw.type != COP_WIRE_RECORD_FEEDBACK)
+		return r->raw.type == COP_WIRE_RECORD_DECISION;
+	const bool event = rec->has_x && !rec->joined && rec->result == COP_WIRE_APPLIED && rec->candidates == 0;
+	return event && !r->figures->values && cop_whatif_in_span(r->question, rec->time);
 }
 
 static cop_err judge(run *r, cop_diag *diag);
@@ -112,7 +89,7 @@ static cop_err promote(run *r, const cop_wire_record *rec, cop_diag *diag)
 	err = cop_whatif_promote(r->pair.was.model, q->state, q->model, rec, &why);
 	if (err != COP_OK && (!is_anew(r) || err == COP_ENOMEM))
 		return refuse(r, err, why.message, diag);
-	if (r->pair.along)
+	if (r->pair.along && !r->pair.alone)
 		err = cop_whatif_promote(r->pair.would.model, q->state, q->model, rec, &why);
 	return err == COP_ENOMEM ? err : COP_OK;
 }
@@ -146,9 +123,12 @@ static cop_err compare(run *r)
 	r->compared = true;
 	if (is_anew(r) || r->pair.was.model == NULL || r->follower.over)
 		return COP_OK;
+	cop_err err = cop_whatif_pipe_flush(r->pipe);
+	if (err != COP_OK)
+		return err;
 	cop_bytes_init(&is);
 	put_file(r, r->pair.was.model, &is);
-	cop_err err = is.err;
+	err = is.err;
 	bool same = err == COP_OK && is.length == q->length && memcmp(is.data, q->data, is.length) == 0;
 	r->figures->live = same ? COP_WHATIF_LIVE : COP_WHATIF_NOT_LIVE;
 	cop_bytes_fini(&is);
@@ -172,25 +152,36 @@ static cop_err finish(run *r)
 
 static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
 {
-	cop_whatif_item item = {
-		.type = (cop_wire_record_type)r->raw.type, .length = r->raw.length, .body = r->raw.body
-	};
+	cop_whatif_item item = { .type = (cop_wire_record_type)r->raw.type,
+		.number = r->raw.sequence,
+		.length = r->raw.length,
+		.body = r->raw.body };
+	const bool decides = item.type == COP_WIRE_RECORD_DECISION;
 	cop_err err = rec->time > r->question->to ? finish(r) : COP_OK;
 	if (err == COP_OK && r->follower.over)
 		return cop_whatif_follower_take(&r->follower, &item);
 	if (err == COP_OK && item.type == COP_WIRE_RECORD_PROMOTION)
 		return promote(r, rec, diag);
-	item.taken = !(is_anew(r) && item.type == COP_WIRE_RECORD_DECISION && rec->time < r->question->from);
-	if (err == COP_OK && item.taken)
-		err = take_first(r, rec, &item, diag);
 	if (err != COP_OK)
 		return err;
-	const bool event = item.type == COP_WIRE_RECORD_DECISION || item.type == COP_WIRE_RECORD_FEEDBACK;
-	item.record = event && rec->candidate == NULL ? rec : NULL;
+	item.taken = !(is_anew(r) && decides && rec->time < r->question->from);
+	item.asks = item.taken && asks(r, rec);
+	item.room = item.asks ? cop_whatif_pair_room(&r->pair) : 0;
+	if (decides)
+		cop_whatif_masks_lengthen(&r->masks, rec);
+	if (decides || item.type == COP_WIRE_RECORD_FEEDBACK)
+		item.record = rec;
 	return cop_whatif_pipe_put(r->pipe, &item);
 }
 
 /* ---- what the journal says of the model ---- */
+
+/* What the models' threads decode records by. */
+static cop_err shape_rooms(run *r, const cop_wire_shape *wanted, cop_diag *diag)
+{
+	cop_err err = cop_recorded_model_shape(&r->first.room, wanted, diag);
+	return err == COP_OK ? cop_recorded_model_shape(&r->follower.room, wanted, diag) : err;
+}
 
 /* Records are of the first model's shape. */
 static cop_err shape(run *r, cop_diag *diag)
@@ -206,7 +197,7 @@ static cop_err shape(run *r, cop_diag *diag)
 		.losses = (uint32_t)cop_learner_losses(l),
 	};
 	cop_err err = cop_recorded_model_shape(&r->told, &wanted, diag);
-	return err == COP_OK ? cop_recorded_model_shape(&r->follower.room, &wanted, diag) : err;
+	return err == COP_OK ? shape_rooms(r, &wanted, diag) : err;
 }
 
 /* Whether the configuration's models are told, and the model is not among them. */
@@ -332,8 +323,8 @@ static cop_err take_told(run *r, cop_diag *diag)
 	if (err == COP_OK)
 		err = widen(r, diag);
 	if (err == COP_OK)
-		err = cop_recorded_model_shape(&r->follower.room, &r->told.shape, diag);
-	r->masks.then = r->follower.masks.then = r->told.model.arms;
+		err = shape_rooms(r, &r->told.shape, diag);
+	r->masks.then = r->told.model.arms;
 	return err == COP_OK ? COP_OK : place(r, err, diag);
 }
 
@@ -378,8 +369,6 @@ static cop_err begin_anew(run *r, cop_diag *diag)
 	const size_t arms = r->question->was.learner.arms;
 	if (err == COP_OK)
 		err = cop_whatif_masks_new(&r->masks, arms);
-	if (err == COP_OK)
-		err = cop_whatif_masks_new(&r->follower.masks, arms);
 	if (err == COP_OK)
 		err = cop_recorded_model_choose(&r->told, r->question->model, &r->source, &why);
 	if (err != COP_OK && why.message[0] != '\0')
@@ -436,7 +425,7 @@ static cop_err read_all(run *r, cop_diag *diag)
 		err = r->compared || last + 1 != r->question->next ? COP_OK : compare(r);
 	if (err == COP_OK)
 		err = finish(r);
-	r->figures->bad += r->bad;
+	r->figures->bad += r->bad + r->first.bad;
 	return err;
 }
 
@@ -496,17 +485,36 @@ static cop_err prepare(run *r)
 	return err;
 }
 
+static cop_err begin_pipe(run *r)
+{
+	cop_whatif_taker *const taker[2] = { cop_whatif_first_take, cop_whatif_follower_take };
+	void *const context[2] = { &r->first, &r->follower };
+	return cop_whatif_pipe_new(taker, context, &r->pipe);
+}
+
+/* What the models' threads refused stands before whatever came later. */
+static cop_err end_pipe(run *r, cop_err err, cop_diag *diag)
+{
+	cop_err told = r->pipe != NULL ? cop_whatif_pipe_flush(r->pipe) : COP_OK;
+	cop_whatif_pipe_free(r->pipe);
+	if (told != COP_OK && r->first.diag.message[0] != '\0')
+		*diag = r->first.diag;
+	return told != COP_OK ? told : err;
+}
+
 cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *out, cop_diag *diag)
 {
 	run r = { .question = question,
 		.figures = out,
-		.pair = { .changes = question->changes, .without = question->without } };
+		.pair = {
+		        .changes = question->changes, .without = question->without, .saves = question->save != NULL } };
 	uint64_t from = 0;
 	*out = (cop_whatif_figures){ .begun = COP_WHATIF_ANEW, .lines = question->changed };
+	r.first = (cop_whatif_first){ .question = question, .figures = out, .pair = &r.pair };
 	r.follower = (cop_whatif_follower){ .question = question, .figures = out, .pair = &r.pair };
 	cop_err err = prepare(&r);
 	if (err == COP_OK)
-		err = cop_whatif_pipe_new(cop_whatif_follower_take, &r.follower, &r.pipe);
+		err = begin_pipe(&r);
 	if (err == COP_OK)
 		err = begin(&r, &from, diag);
 	if (err == COP_OK)
@@ -515,7 +523,8 @@ cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *
 		err = begin_anew(&r, diag);
 	if (err == COP_OK)
 		err = read_all(&r, diag);
-	cop_whatif_pipe_free(r.pipe);
+	err = end_pipe(&r, err, diag);
+	cop_whatif_first_fini(&r.first);
 	cop_whatif_follower_fini(&r.follower);
 	cop_whatif_masks_fini(&r.masks);
 	cop_recorded_model_fini(&r.told);

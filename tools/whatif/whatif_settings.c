@@ -145,6 +145,16 @@ bool cop_whatif_settings_equal(const cop_model_settings *a, const cop_model_sett
 	return true;
 }
 
+bool cop_whatif_settings_learn_alike(const cop_model_settings *a, const cop_model_settings *b)
+{
+	static const char *const policy[] = { "policy", "epsilon", "epsilon_decay", "epsilon_floor", "gamma",
+		"explore_first", "optimism", "least_propensity", "share_min", "share_max", NULL };
+	for (const cop_setting *o = cop_model_options; o->name != NULL; o++)
+		if (o->kind < COP_SETTING_OTHER && !listed(policy, o->name) && !cop_setting_equal(o, a, b))
+			return false;
+	return true;
+}
+
 bool cop_whatif_settings_end_alike(const cop_model_settings *a, const cop_model_settings *b)
 {
 	for (size_t i = 0; endings[i] != NULL; i++)

@@ -17,5 +17,7 @@ bool cop_whatif_settings_change(
 bool cop_whatif_settings_equal(const cop_model_settings *a, const cop_model_settings *b);
 /* Whether decisions end alike: windows, rules of rewards, default losses, how many may wait. */
 bool cop_whatif_settings_end_alike(const cop_model_settings *a, const cop_model_settings *b);
+/* Whether they differ at most in how the model explores, so that it learns the same from the same records. */
+bool cop_whatif_settings_learn_alike(const cop_model_settings *a, const cop_model_settings *b);
 
 #endif
