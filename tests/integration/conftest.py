@@ -369,6 +369,7 @@ def spoiled(one, verb, spoil):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "foresees(*events): faults that the test brings about")
+    config.addinivalue_line("markers", "plain: left out of sanitized builds (.ci/run), where shorter tests take the same code")
 
 
 @pytest.fixture

@@ -262,6 +262,7 @@ def test_absent_file_is_named_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("kept,advised", [(61440, True), (61439, False)])
 def test_names_beyond_those_that_can_be_kept_are_told(tmp_path, kept, advised):
     """Whose log has that many of them, or almost, is advised to do without."""

@@ -105,6 +105,7 @@ def test_only_challengers_whose_window_had_it_go(daemon):
     assert challengers(one) == [1, 3, 4]  # no number is used twice
 
 
+@pytest.mark.plain
 def test_challenger_in_trial_makes_way_for_the_one_before(daemon):
     one = daemon(refit_model() + DISK)
     client = one.client()

@@ -554,6 +554,7 @@ def test_features_that_a_model_that_ranks_has_no_room_for_are_refused(daemon):
     assert saved(one.client(), "m") == state
 
 
+@pytest.mark.plain
 def test_refits_of_a_model_that_ranks_go_on_over_added_features(daemon):
     refit = section("refit", {"enabled": True, "every": "365d", "holdout": 0.3, "least_feedback": 1000000})
     one = daemon(model(**{**RANK, "arms": None}, refits=True)[:-2] + refit + "}\n")

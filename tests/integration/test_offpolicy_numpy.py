@@ -242,8 +242,9 @@ def run(log):
     return summary, {tuple(words[:3]): [float(v) for v in words[3:]] for words in lines if words[0] != "summary"}
 
 
+LONG = ("epsilon", "softmax", "continuous", "missing") if os.environ.get("COPPICE_TORTURE") else ("continuous",)
 LOGS = [(seed, n, kind) for kind in ("epsilon", "softmax", "continuous", "missing")
-        for seed, n in ((1, 50), (2, 400), (3, 3000), (4, 1000), (5, 200), (6, 5), (8, 20000))]
+        for seed, n in ((1, 50), (2, 400), (3, 3000), (4, 1000), (5, 200), (6, 5), (8, 20000)) if n < 20000 or kind in LONG]
 CLOSE = 1e-9
 
 

@@ -65,6 +65,7 @@ def ctl(one, *args, status=0):
     return coppice("ctl", "--endpoint", one.ipc("admin"), *args, status=status)[status != 0]
 
 
+@pytest.mark.plain
 def test_last_refits_are_told_and_what_became_of_their_challengers(daemon):
     one = daemon(refit_model())
     client = one.client()
@@ -110,6 +111,7 @@ def test_refit_when_asked_makes_a_challenger(daemon):
     assert "challenger" in ctl(one, "status", "m") and "state shadow" in ctl(one, "status", "m")
 
 
+@pytest.mark.plain
 def test_evidence_is_in_the_metrics(daemon):
     port = free_port()
     one = daemon(section("http", {"listen": f"127.0.0.1:{port}"}) + refit_model())
@@ -141,6 +143,7 @@ def test_evidence_is_in_the_metrics(daemon):
     assert gauges() == {**nothing, "shadow_learners": 1, "challenger_serving": 1, "frozen": 1}
 
 
+@pytest.mark.plain
 def test_refit_without_new_feedback_starts_nothing(daemon):
     one = daemon(refit_model())
     client = one.client()
@@ -194,6 +197,7 @@ def test_refit_begins_by_default(daemon):
     assert "event=refit_started model=d" not in one.log()
 
 
+@pytest.mark.plain
 def test_share_of_the_processor_delays_the_next_refit(daemon):
     """Even after a restart, and a larger share lets it begin. Refits are on by default: the section does not say so."""
     refit = section("refit", {k: v for k, v in QUICK.items() if k not in ("enabled", "method")} | {
@@ -484,6 +488,7 @@ def make_challengers(client, count, events=1000):
         assert ended(client, i + 1)["last"] == "made"
 
 
+@pytest.mark.plain
 def test_challengers_beyond_keep_go_with_the_records_that_need_them(daemon):
     one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"every": "1h", "keep": 1})
                  + section("journal", {"segment": "64KiB", "keep": "64KiB"}))
@@ -506,6 +511,7 @@ def test_challengers_beyond_keep_go_with_the_records_that_need_them(daemon):
     assert 3 in challengers(one) and client.model()["challenger"]["n"] == 4
 
 
+@pytest.mark.plain
 def test_challengers_that_the_journal_needs_count_as_journal(daemon):
     one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1})
                  + section("journal", {"segment": "64KiB", "keep": "4MiB"}))
@@ -529,6 +535,7 @@ def test_challengers_that_the_journal_needs_count_as_journal(daemon):
     assert challengers(one) == [2]
 
 
+@pytest.mark.plain
 def test_whole_journal_with_refits_is_replayed_without_checkpoints(daemon):
     """Challengers that checkpoints no longer need stay for as long as the journal tells of them."""
     one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1}))

@@ -471,6 +471,7 @@ def test_replay_open_bandit_logged_policies_are_worth_their_averages(policy):
         assert result[key] == pytest.approx(mean, rel=1e-9)
 
 
+@pytest.mark.plain
 def test_replay_open_bandit_end_to_end(tmp_path):
     path, items = open_bandit("obd_bts_men.log.csv.gz"), open_bandit("obd_men.items.csv.gz")
     uniform = replay(path, "--reward", "--evaluate", "uniform", format="csv")

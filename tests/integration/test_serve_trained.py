@@ -76,6 +76,7 @@ def served(saved, name="m", **more):
     return f'model "{name}" {{ start_from = "{saved}"' + "".join(f" {k} = {v}" for k, v in more.items()) + " }\n"
 
 
+@pytest.mark.plain
 def test_trained_classes_are_served_as_predict_has_them(daemon, tmp_path):
     table = write_animals(tmp_path / "animals.csv")
     saved = [train(table, tmp_path / f"{i}.model", learner) for i, learner in enumerate(LEARNERS)]

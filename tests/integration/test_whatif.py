@@ -63,6 +63,7 @@ def test_settings_as_they_are_change_nothing(explored):
     assert same["was"] == same["would"] and same["was"]["low"] - 0.03 < mean < same["was"]["high"] + 0.03
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("words", [("policy=squarecb", "gamma=5"), ("learner=dgt", "height=1", "policy=squarecb")], ids=str)
 def test_words_may_come_in_any_order(explored, words):
     """A learner or policy that is changed begins with defaults of its own; those that are given hold, wherever they stand."""
@@ -72,6 +73,7 @@ def test_words_may_come_in_any_order(explored, words):
     assert asked["would"] != whatif(one, "--model", "m", *(word for word in words if "gamma" not in word and "height" not in word))["would"]
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("settings", [{"epsilon": 0.05}, {"policy": "squarecb"}], ids=str)
 def test_estimate_covers_what_these_settings_cost_when_they_decide(explored, daemon, settings):
     one, mean = explored
@@ -135,6 +137,7 @@ def test_losses_that_come_too_late_are_not_learned(explored):
     assert patient["late"] == 0 and patient["changed"] == 0
 
 
+@pytest.mark.plain
 def test_span_and_words(explored):
     one, _ = explored
     whole = whatif(one, "--model", "m")
@@ -166,6 +169,7 @@ def test_wrong_questions_are_named(explored, tmp_path):
     assert "cannot be opened: No such file or directory" in coppice("whatif", tmp_path / "missing", status=1)[1]
 
 
+@pytest.mark.plain
 @pytest.mark.skipif("TSAN_OPTIONS" in os.environ, reason="its statistics have no threads of their own")
 def test_intervals_cover_what_is_known(daemon):
     """A policy whose cost is known: an even draw, whatever the model has learned. Losses have noise of their own."""
@@ -221,6 +225,7 @@ def played(one, xs, seen=1.0):
     return total / len(xs)
 
 
+@pytest.mark.plain
 def test_models_of_values(daemon):
     one = daemon(value_model(value_range=[2, 5]))
     mean = played(one, contexts()[:1500])

@@ -29,7 +29,7 @@ static cop_err decide(cop_whatif_follower *f, const cop_wire_record *r, const co
 		err = take(f, COP_WIRE_RECORD_DECISION, r);
 		seen = &f->pair->second;
 	}
-	if (err != COP_OK || !cop_whatif_in_span(f->question, r->time))
+	if (err != COP_OK || !cop_whatif_run_in_span(f->question, r->time))
 		return err;
 	if (r->split && r->observed) {
 		figures->held++;

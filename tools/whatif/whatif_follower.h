@@ -1,5 +1,5 @@
-/* tools/whatif/whatif_follower.h: the second model's way through the journal, and the figures, behind the first one's, as
- * a taker of the pipe.
+/* tools/whatif/whatif_follower.h: the second model's way through the journal, and the figures, behind the first one's,
+ * as a taker of the pipe.
  *
  * One thread at a time: the pipe's, or, once that rests, the caller's. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_FOLLOWER_H

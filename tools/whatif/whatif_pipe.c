@@ -1,7 +1,7 @@
-/* A ring of blocks: `filled` of them were handed over, `done` by each taker are finished. A block's bytes belong to the
- * putting thread until it is handed over, then to the first taker, and once that is done with it to the second. An item
- * is its struct, its view's room, its record with its rows and mask, and its body, in which the record's texts are, each
- * at a multiple of 8. */
+/* A ring of blocks: `filled` of them were handed over, `done` by each taker are finished. A block's bytes belong to
+ * the putting thread until it is handed over, then to the first taker, and once that is done with it to the second. An
+ * item is its struct, its view's room, its record with its rows and mask, and its body, in which the record's texts
+ * are, each at a multiple of 8. */
 #include "whatif_pipe.h"
 
 #include <pthread.h>

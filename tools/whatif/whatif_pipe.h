@@ -1,7 +1,7 @@
 /* tools/whatif/whatif_pipe.h: records on their way from the thread that reads them to those of the two models.
  *
- * They go in blocks, in their order. One thread puts; two of the pipe's own take, the second one behind the first, with
- * what that left in the item. */
+ * They go in blocks, in their order. One thread puts; two of the pipe's own take, the second one behind the first,
+ * with what that left in the item. */
 #ifndef COP_TOOLS_WHATIF_WHATIF_PIPE_H
 #define COP_TOOLS_WHATIF_WHATIF_PIPE_H
 
@@ -22,8 +22,9 @@ typedef struct cop_whatif_item {
 	cop_whatif_seen seen;
 } cop_whatif_item;
 
-/* The item is the taker's own until it returns; its view, seen and saw are for the first one to fill. One with a record has a body only where the record points into it, and
- * not for the model's name alone, which is left out. An error ends the taking: what comes later is dropped. */
+/* The item is the taker's own until it returns; its view, seen and saw are for the first one to fill. One with a
+ * record has a body only where the record points into it, and not for the model's name alone, which is left out. An
+ * error ends the taking: what comes later is dropped. */
 typedef cop_err cop_whatif_taker(void *context, cop_whatif_item *item);
 
 typedef struct cop_whatif_pipe cop_whatif_pipe;

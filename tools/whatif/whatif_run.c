@@ -1,8 +1,8 @@
-/* Records are read and decoded on this thread; the first model is on another (whatif_first.h), and the second one and the
- * figures follow on a third (whatif_follower.h). What concerns models waits until both rest. Where they begin as the
- * model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where they
- * begin anew, records of what came before are passed over, the model's shape is what segments and configurations tell,
- * and masks are lengthened. */
+/* Records are read and decoded on this thread; the first model is on another (whatif_first.h), and the second one and
+ * the figures follow on a third (whatif_follower.h). What concerns models waits until both rest. Where they begin as
+ * the model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where
+ * they begin anew, records of what came before are passed over, the model's shape is what segments and configurations
+ * tell, and masks are lengthened. */
 #include "whatif_run.h"
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static cop_err refuse(const run *r, cop_err err, const char *what, cop_diag *dia
 	return cop_whatif_first_refuse(r->question, r->raw.sequence, err, what, diag);
 }
 
-bool cop_whatif_in_span(const cop_whatif_question *question, double time)
+bool cop_whatif_run_in_span(const cop_whatif_question *question, double time)
 {
 	return time >= question->from && time <= question->to;
 }
@@ -72,7 +72,7 @@ static bool asks(const run *r, const cop_wire_record *rec)
 	if (r->raw.type != COP_WIRE_RECORD_FEEDBACK)
 		return r->raw.type == COP_WIRE_RECORD_DECISION;
 	const bool event = rec->has_x && !rec->joined && rec->result == COP_WIRE_APPLIED && rec->candidates == 0;
-	return event && !r->figures->values && cop_whatif_in_span(r->question, rec->time);
+	return event && !r->figures->values && cop_whatif_run_in_span(r->question, rec->time);
 }
 
 static cop_err judge(run *r, cop_diag *diag);
@@ -114,8 +114,8 @@ static void put_file(const run *r, const cop_model *model, cop_bytes *out)
 	cop_section_file_end(out, mark);
 }
 
-/* Where the newest checkpoint stands, the first model is what that has, unless it was begun anew in between, or changed
- * otherwise than by the journal. */
+/* Where the newest checkpoint stands, the first model is what that has, unless it was begun anew in between, or
+ * changed otherwise than by the journal. */
 static cop_err compare(run *r)
 {
 	const cop_whatif_question *q = r->question;

@@ -3,8 +3,8 @@
  * Both models take the journal's records in their order (online/model_relearn.h). At each decision both are asked what
  * they would have done, and when its loss is known, what that would have cost is estimated from the recorded
  * propensity. Where they begin as the model did (or as a checkpoint has it), the first one's state is the model's own,
- * byte for byte, and so is the second one's with the same settings. Three threads: one reads, and one is for each model;
- * a second model that differs in its policy alone is not learned (whatif_pair.h). */
+ * byte for byte, and so is the second one's with the same settings. Three threads: one reads, and one is for each
+ * model; a second model that differs in its policy alone is not learned (whatif_pair.h). */
 #ifndef COP_TOOLS_WHATIF_WHATIF_RUN_H
 #define COP_TOOLS_WHATIF_WHATIF_RUN_H
 
@@ -68,11 +68,11 @@ typedef struct cop_whatif_figures {
 	uint64_t *change;          /* arms x arms: from the first model's best to the second's; owned */
 } cop_whatif_figures;
 
-/* Caller frees with fini, also after an error. COP_ESHAPE, COP_EINVAL: the models cannot be made, or the journal is not
- * of what the first one begins with; COP_ENOTFOUND, COP_EIO, COP_EFORMAT, COP_EVERSION, COP_ENOMEM. */
+/* Caller frees with fini, also after an error. COP_ESHAPE, COP_EINVAL: the models cannot be made, or the journal is
+ * not of what the first one begins with; COP_ENOTFOUND, COP_EIO, COP_EFORMAT, COP_EVERSION, COP_ENOMEM. */
 COP_CHECK cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *out, cop_diag *diag);
 void cop_whatif_run_fini(cop_whatif_figures *figures);
 
-bool cop_whatif_in_span(const cop_whatif_question *question, double time);
+bool cop_whatif_run_in_span(const cop_whatif_question *question, double time);
 
 #endif

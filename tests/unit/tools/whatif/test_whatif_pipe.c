@@ -1,5 +1,5 @@
-/* Items come to both takers whole and in order, whatever their size, with what their records have of their own, and to the
- * second one with what the first one left in them; an error of either comes back, and nothing is taken then. */
+/* Items come to both takers whole and in order, whatever their size, with what their records have of their own, and to
+ * the second one with what the first one left in them; an error of either comes back, and nothing is taken then. */
 #include "tools/whatif/whatif_pipe.h"
 #include "base/mem.h"
 #include "support.h"
