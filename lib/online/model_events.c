@@ -70,7 +70,15 @@ cop_control_by cop_model_state_maker(const cop_pending_entry *entry)
 
 cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
-	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
+	const cop_candidates left = cop_model_state_left(entry);
+	cop_model_lesson lesson;
+	cop_err err = COP_OK;
+	cop_model_shadow_ask(model, entry, &lesson);
+	if (!lesson.far)
+		err = cop_learner_learn(model->learner, &entry->x, &left, &lesson.own, scaled, true);
+	if (err == COP_OK)
+		cop_model_shadow_learn(model, entry, &lesson, scaled);
+	err = cop_model_count_learned(model, err, scaled);
 	if (err == COP_OK && entry->observed && !entry->split)
 		cop_apprentice_weigh(&model->apprentice, entry->decision.p, entry->own_p, scaled[0]);
 	else if (err == COP_OK)

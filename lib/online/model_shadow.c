@@ -361,28 +361,31 @@ void cop_model_shadow_weigh(cop_model *model, const cop_promotion_test_event *ev
 	(void)err; /* a weight beyond all bounds: no evidence */
 }
 
-cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
+void cop_model_shadow_ask(const cop_model *model, const cop_pending_entry *entry, cop_model_lesson *out)
+{
+	const cop_shadow *s = &model->shadow;
+	bool decider = decision_of(model, entry, s->second, &out->own);
+	out->far = is_far(model->learner, entry, &out->own, decider);
+	out->said[0] = out->said[1] = (double)NAN;
+	if (s->learner == NULL)
+		return;
+	decider = decision_of(model, entry, !s->second, &out->other);
+	out->other_far = is_far(s->learner, entry, &out->other, decider);
+	out->said[0] = cop_learner_combine(model->learner, &out->own);
+	out->said[1] = cop_learner_combine(s->learner, &out->other);
+}
+
+void cop_model_shadow_learn(
+        cop_model *model, const cop_pending_entry *entry, const cop_model_lesson *lesson, const double *scaled)
 {
 	cop_shadow *s = &model->shadow;
-	cop_decision decision, other;
-	double said[2] = { (double)NAN, (double)NAN };
-	cop_err err = COP_OK;
 	const cop_candidates left = cop_model_state_left(entry);
-	bool decider = decision_of(model, entry, s->second, &decision), other_decides = false;
-	if (s->learner != NULL) {
-		other_decides = decision_of(model, entry, !s->second, &other);
-		said[0] = cop_learner_combine(model->learner, &decision);
-		said[1] = cop_learner_combine(s->learner, &other);
-	}
-	if (!is_far(model->learner, entry, &decision, decider))
-		err = cop_learner_learn(model->learner, &entry->x, &left, &decision, scaled, true);
-	if (err != COP_OK || s->learner == NULL)
-		return err;
+	if (s->learner == NULL)
+		return;
 	if (!entry->split || !entry->observed) /* a baseline's arms have no share in either policy */
-		weigh(model, entry, said, scaled[0]);
-	if (!is_far(s->learner, entry, &other, other_decides))
-		s->refused += cop_learner_learn(s->learner, &entry->x, &left, &other, scaled, true) != COP_OK;
-	return COP_OK;
+		weigh(model, entry, lesson->said, scaled[0]);
+	if (!lesson->other_far)
+		s->refused += cop_learner_learn(s->learner, &entry->x, &left, &lesson->other, scaled, true) != COP_OK;
 }
 
 /* ---- saved state ---- */

@@ -158,8 +158,16 @@ void cop_model_shadow_follow(cop_model *model, const cop_model_context *context,
  * deciding one's. */
 void cop_model_shadow_compare(
         const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out);
-/* Both learn from the entry's losses, which are evidence too. Errors of the serving one; nothing changed then. */
-COP_CHECK cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
+/* An entry before its losses are learned. The second half is there where a learner is in the shadow. */
+typedef struct cop_model_lesson {
+	cop_decision own, other; /* as the serving learner made it, or would have; as the other one */
+	bool far, other_far; /* values: beyond the probes that it could have played, so nothing is learned from it */
+	double said[2];      /* the losses that either had predicted; NAN: not known */
+} cop_model_lesson;
+void cop_model_shadow_ask(const cop_model *model, const cop_pending_entry *entry, cop_model_lesson *out);
+/* Once the serving learner has learned: the losses are evidence, and the other one learns. */
+void cop_model_shadow_learn(
+        cop_model *model, const cop_pending_entry *entry, const cop_model_lesson *lesson, const double *scaled);
 void cop_model_shadow_weigh(cop_model *model, const cop_promotion_test_event *event);
 /* Whether there is anything to save. */
 bool cop_model_shadow_is_used(const cop_model *model);
