@@ -1,5 +1,5 @@
 /* Records are read and decoded on this thread; the first model is on another (whatif_first.h), and the second one and
- * the figures follow on a third (whatif_follower.h). What concerns models waits until both rest. Where they begin as
+ * the figures follow on a third (whatif_second.h). What concerns models waits until both rest. Where they begin as
  * the model did, each record must fit the first one, as in recovery: else the answer would be of another model. Where
  * they begin anew, records of what came before are passed over, the model's shape is what segments and configurations
  * tell, and masks are lengthened. */
@@ -16,7 +16,7 @@
 #include "store/section_file.h"
 #include "whatif_config.h"
 #include "whatif_first.h"
-#include "whatif_follower.h"
+#include "whatif_second.h"
 #include "whatif_masks.h"
 #include "whatif_promote.h"
 #include "whatif_start.h"
@@ -31,7 +31,7 @@ typedef struct run {
 	cop_whatif_masks masks;
 	cop_whatif_pipe *pipe; /* to the models' threads */
 	cop_whatif_first first;
-	cop_whatif_follower follower;
+	cop_whatif_second second;
 	uint64_t segment;
 	uint64_t bad;  /* records that made no sense */
 	bool compared; /* with the newest checkpoint */
@@ -121,7 +121,7 @@ static cop_err compare(run *r)
 	const cop_whatif_question *q = r->question;
 	cop_bytes is;
 	r->compared = true;
-	if (is_anew(r) || r->pair.was.model == NULL || r->follower.over)
+	if (is_anew(r) || r->pair.was.model == NULL || r->second.over)
 		return COP_OK;
 	cop_err err = cop_whatif_pipe_flush(r->pipe);
 	if (err != COP_OK)
@@ -138,12 +138,12 @@ static cop_err compare(run *r)
 /* The span ends here, at the latest. */
 static cop_err finish(run *r)
 {
-	if (r->follower.over || r->pair.was.model == NULL)
+	if (r->second.over || r->pair.was.model == NULL)
 		return COP_OK;
 	cop_err err = cop_whatif_pipe_flush(r->pipe);
 	if (err != COP_OK)
 		return err;
-	r->follower.over = true;
+	r->second.over = true;
 	r->figures->refused = cop_whatif_pair_refused(&r->pair);
 	if (r->question->save != NULL)
 		put_file(r, r->pair.would.model, r->question->save);
@@ -158,8 +158,8 @@ static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
 		.body = r->raw.body };
 	const bool decides = item.type == COP_WIRE_RECORD_DECISION;
 	cop_err err = rec->time > r->question->to ? finish(r) : COP_OK;
-	if (err == COP_OK && r->follower.over)
-		return cop_whatif_follower_take(&r->follower, &item);
+	if (err == COP_OK && r->second.over)
+		return cop_whatif_second_take(&r->second, &item);
 	if (err == COP_OK && item.type == COP_WIRE_RECORD_PROMOTION)
 		return promote(r, rec, diag);
 	if (err != COP_OK)
@@ -180,7 +180,7 @@ static cop_err apply(run *r, cop_wire_record *rec, cop_diag *diag)
 static cop_err shape_rooms(run *r, const cop_wire_shape *wanted, cop_diag *diag)
 {
 	cop_err err = cop_recorded_model_shape(&r->first.room, wanted, diag);
-	return err == COP_OK ? cop_recorded_model_shape(&r->follower.room, wanted, diag) : err;
+	return err == COP_OK ? cop_recorded_model_shape(&r->second.room, wanted, diag) : err;
 }
 
 /* Records are of the first model's shape. */
@@ -382,7 +382,7 @@ static cop_err take_record(run *r, cop_diag *diag)
 	cop_err err = COP_OK;
 	if (is_anew(r))
 		err = take_told(r, diag);
-	else if (r->raw.type == COP_WIRE_RECORD_CONFIG && !r->follower.over)
+	else if (r->raw.type == COP_WIRE_RECORD_CONFIG && !r->second.over)
 		err = configure(r, diag);
 	if (err != COP_OK || r->raw.type == COP_WIRE_RECORD_CONFIG || r->raw.type < COP_WIRE_RECORD_DECISION ||
 	        r->raw.type > COP_WIRE_RECORD_MERGE)
@@ -413,7 +413,7 @@ static cop_err read_all(run *r, cop_diag *diag)
 {
 	cop_err err = COP_OK;
 	uint64_t last = 0;
-	while (err == COP_OK && !(r->follower.over && r->follower.waiting.open.count == 0)) {
+	while (err == COP_OK && !(r->second.over && r->second.waiting.open.count == 0)) {
 		err = cop_record_source_next(&r->source, &r->raw, diag);
 		if (err == COP_OK && !r->compared && r->question->next > 0 && r->raw.sequence >= r->question->next)
 			err = compare(r);
@@ -487,8 +487,8 @@ static cop_err prepare(run *r)
 
 static cop_err begin_pipe(run *r)
 {
-	cop_whatif_taker *const taker[2] = { cop_whatif_first_take, cop_whatif_follower_take };
-	void *const context[2] = { &r->first, &r->follower };
+	cop_whatif_taker *const taker[2] = { cop_whatif_first_take, cop_whatif_second_take };
+	void *const context[2] = { &r->first, &r->second };
 	return cop_whatif_pipe_new(taker, context, &r->pipe);
 }
 
@@ -511,7 +511,7 @@ cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *
 	uint64_t from = 0;
 	*out = (cop_whatif_figures){ .begun = COP_WHATIF_ANEW, .lines = question->changed };
 	r.first = (cop_whatif_first){ .question = question, .figures = out, .pair = &r.pair };
-	r.follower = (cop_whatif_follower){ .question = question, .figures = out, .pair = &r.pair };
+	r.second = (cop_whatif_second){ .question = question, .figures = out, .pair = &r.pair };
 	cop_err err = prepare(&r);
 	if (err == COP_OK)
 		err = begin_pipe(&r);
@@ -525,7 +525,7 @@ cop_err cop_whatif_run(const cop_whatif_question *question, cop_whatif_figures *
 		err = read_all(&r, diag);
 	err = end_pipe(&r, err, diag);
 	cop_whatif_first_fini(&r.first);
-	cop_whatif_follower_fini(&r.follower);
+	cop_whatif_second_fini(&r.second);
 	cop_whatif_masks_fini(&r.masks);
 	cop_recorded_model_fini(&r.told);
 	cop_record_source_fini(&r.source);

@@ -137,14 +137,6 @@ bool cop_whatif_settings_change(
 	return true;
 }
 
-bool cop_whatif_settings_equal(const cop_model_settings *a, const cop_model_settings *b)
-{
-	for (const cop_setting *o = cop_model_options; o->name != NULL; o++)
-		if (o->kind < COP_SETTING_OTHER && !cop_setting_equal(o, a, b))
-			return false;
-	return true;
-}
-
 bool cop_whatif_settings_learn_alike(const cop_model_settings *a, const cop_model_settings *b)
 {
 	static const char *const policy[] = { "policy", "epsilon", "epsilon_decay", "epsilon_floor", "gamma",

@@ -13,8 +13,6 @@ typedef struct cop_whatif_changes {
 /* False: a word is wrong, which was said on standard error. */
 bool cop_whatif_settings_change(
         const cop_whatif_changes *changes, const cop_model_settings *was, cop_model_settings *would);
-/* Whether all options are the same. */
-bool cop_whatif_settings_equal(const cop_model_settings *a, const cop_model_settings *b);
 /* Whether decisions end alike: windows, rules of rewards, default losses, how many may wait. */
 bool cop_whatif_settings_end_alike(const cop_model_settings *a, const cop_model_settings *b);
 /* Whether they differ at most in how the model explores, so that it learns the same from the same records. */

@@ -1,14 +1,14 @@
 /* A record that does not come along is decoded again, as by the first one. Where that is alone, all of a decision was
  * seen there. */
-#include "whatif_follower.h"
+#include "whatif_second.h"
 
-void cop_whatif_follower_fini(cop_whatif_follower *f)
+void cop_whatif_second_fini(cop_whatif_second *f)
 {
 	cop_whatif_tally_fini(&f->waiting);
 	cop_recorded_model_fini(&f->room);
 }
 
-static cop_err take(cop_whatif_follower *f, cop_wire_record_type type, const cop_wire_record *r)
+static cop_err take(cop_whatif_second *f, cop_wire_record_type type, const cop_wire_record *r)
 {
 	cop_feedback_result *result = &f->pair->would.how.result;
 	bool accepted = r->result == COP_WIRE_APPLIED || r->result == COP_WIRE_RECORDED;
@@ -19,7 +19,7 @@ static cop_err take(cop_whatif_follower *f, cop_wire_record_type type, const cop
 	return err == COP_ENOMEM ? err : COP_OK; /* what does not fit it is of the first one alone */
 }
 
-static cop_err decide(cop_whatif_follower *f, const cop_wire_record *r, const cop_whatif_item *item)
+static cop_err decide(cop_whatif_second *f, const cop_wire_record *r, const cop_whatif_item *item)
 {
 	cop_whatif_figures *figures = f->figures;
 	const cop_whatif_seen *seen = &item->seen;
@@ -39,7 +39,7 @@ static cop_err decide(cop_whatif_follower *f, const cop_wire_record *r, const co
 	return figures->values || seen->estimated ? cop_whatif_tally_keep(&f->waiting, &r->id, seen) : COP_OK;
 }
 
-static void see_event(cop_whatif_follower *f, const cop_wire_record *r, const cop_whatif_item *item)
+static void see_event(cop_whatif_second *f, const cop_wire_record *r, const cop_whatif_item *item)
 {
 	const cop_whatif_seen *seen = &item->seen;
 	cop_err err = COP_OK;
@@ -55,9 +55,9 @@ static void see_event(cop_whatif_follower *f, const cop_wire_record *r, const co
 	cop_whatif_tally_count(f->figures, &r->id, seen, r->loss[0]);
 }
 
-cop_err cop_whatif_follower_take(void *follower, cop_whatif_item *item)
+cop_err cop_whatif_second_take(void *second, cop_whatif_item *item)
 {
-	cop_whatif_follower *f = follower;
+	cop_whatif_second *f = second;
 	cop_wire_record decoded;
 	const cop_wire_record *r = item->record;
 	const cop_wire_record_type type = item->type;
