@@ -47,11 +47,6 @@ static const char *const kinds[COP_REPLICA_KINDS] = { "join", "have", "ask", "we
 
 static const cop_wire_table table = { keys, sizeof keys / sizeof *keys, kinds, COP_REPLICA_KINDS };
 
-const char *cop_replica_message_kind_text(cop_replica_kind kind)
-{
-	return (unsigned)kind < COP_REPLICA_KINDS ? kinds[kind] : "unknown";
-}
-
 void cop_replica_message_put(cop_bytes *out, const cop_replica_message *message)
 {
 	cop_wire_table_put(&table, out, message);

@@ -51,8 +51,6 @@ typedef struct cop_replica_message {
 	cop_replica_text requests; /* where the leader takes requests, divided by spaces */
 } cop_replica_message;
 
-/* "join" ...; never NULL. */
-const char *cop_replica_message_kind_text(cop_replica_kind kind);
 /* Appends the map: those keys that its kind has. */
 void cop_replica_message_put(cop_bytes *out, const cop_replica_message *message);
 /* Texts are borrowed from data. COP_EFORMAT, with the fault. */

@@ -17,13 +17,6 @@
 #define MIXED  ((uint64_t)1 << 32) /* each peer's features follow its part */
 #define PINNED ((uint64_t)1 << 33) /* pins come before the peers */
 
-const char *cop_sums_verdict_text(cop_sums_verdict verdict)
-{
-	static const char *const texts[COP_SUMS_VERDICTS] = { "new", "same", "old", "own", "moved", "shape", "broken",
-		"full" };
-	return texts[verdict];
-}
-
 static size_t size_of(const cop_sums *sums) { return sums->arms * sums->width; }
 
 static size_t size_at(const cop_sums *sums, size_t features) { return sums->arms * cop_arm_sums_width(features); }

@@ -68,9 +68,6 @@ typedef enum cop_sums_verdict {
 	COP_SUMS_VERDICTS
 } cop_sums_verdict;
 
-/* "new", "same" ... */
-const char *cop_sums_verdict_text(cop_sums_verdict verdict);
-
 /* COP_ENOMEM. Caller finishes with fini, also after an error. */
 COP_CHECK cop_err cop_sums_init(cop_sums *sums, size_t arms, size_t features);
 void cop_sums_fini(cop_sums *sums);
