@@ -128,6 +128,23 @@ def test_tests_are_built_and_run_in_a_folder_that_had_them_off(tmp_path):
     assert "100% tests passed, 0 tests failed out of 1" in out
 
 
+def test_configured_again_nothing_is_compiled_in_another_way(tmp_path):
+    """What `make demo` builds, `make test` goes on with."""
+    build = tmp_path / "b"
+
+    def flags():
+        files = build.rglob("flags.make")
+        return {str(f.relative_to(build)): f.read_text() for f in files if "/tests/" not in str(f)}
+
+    run("cmake", "-S", ROOT, "-B", build, "-G", "Unix Makefiles", "-DBUILD_TESTING=OFF")
+    first = flags()
+    assert len(first) > 20 and any("isystem" in text for text in first.values())
+    run("cmake", "-S", ROOT, "-B", build, "-DBUILD_TESTING=OFF")
+    assert flags() == first
+    run("cmake", "-S", ROOT, "-B", build, "-DBUILD_TESTING=ON")
+    assert {name: text for name, text in flags().items() if name in first} == first
+
+
 def test_install_deps_names_every_package_of_a_group_once():
     groups = ("build", "lease", "mpi", "streams", "unit", "test", "bench", "packages", "ports", "machine", "site", "all")
     of = {g: run("tools/install-deps", "--list", g)[0].split() for g in groups}
