@@ -73,7 +73,7 @@ typedef struct cop_policy_view {
 typedef struct cop_policy_other {
 	const cop_policy *policy;
 	const cop_policy_settings *settings; /* complete */
-	double *p;                           /* room for the probabilities of as many arms as the learner has */
+	double *p;                           /* room for the probabilities of as many actions as the view has */
 } cop_policy_other;
 
 /* One draw: an arm with p > 0. Takes one number from the generator whatever p is. */
